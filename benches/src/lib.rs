@@ -1,0 +1,2 @@
+//! Data and key distributions for the benches, seeded.
+#![forbid(unsafe_code)]

@@ -1,0 +1,4 @@
+//! The storage engine of skep.
+#![forbid(unsafe_code)]
+
+pub mod error;

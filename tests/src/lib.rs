@@ -1,0 +1,2 @@
+//! Shared parts of the tests across crates.
+#![forbid(unsafe_code)]
