@@ -2,5 +2,6 @@
 #![forbid(unsafe_code)]
 
 pub mod error;
+pub mod options;
 pub mod model;
 pub mod encoding;

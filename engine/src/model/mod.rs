@@ -24,3 +24,4 @@ pub mod row;
 pub mod fragment;
 pub mod reconcile;
 pub mod schema;
+pub mod position;
