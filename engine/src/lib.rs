@@ -5,3 +5,4 @@ pub mod error;
 pub mod options;
 pub mod model;
 pub mod encoding;
+pub mod sstable;
