@@ -1,8 +1,10 @@
 //! The storage engine of skep.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod error;
+pub mod annotate;
 pub mod options;
 pub mod model;
 pub mod encoding;
+pub mod env;
 pub mod sstable;
