@@ -15,3 +15,5 @@ pub mod compress;
 pub mod int_lane;
 pub mod float_lane;
 pub mod bytes_lane;
+pub mod row;
+pub mod mutation;

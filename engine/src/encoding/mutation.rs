@@ -1,0 +1,342 @@
+//! A batch of writes as bytes: what a writer builds, the commit log stores as one record, and the memtables apply.
+//!
+//! A batch is a [`Stamp`] and a list of operations, each on one partition of one table. [`BatchEncoder`] writes one,
+//! [`BatchReader`] reads one back, from the writer's memory or from the log. An operation on the same table or
+//! partition as the one before does not repeat it.
+//!
+//! # Format
+//! See "Row" and "Batch" in FORMAT.md beside this file.
+
+use crate::encoding::bytes::{ByteReader, put_bytes};
+use crate::encoding::row::{EncodedRow, RowEncoder, RowHead, Stamp, encode_row, put_deletion, read_deletion};
+use crate::encoding::varint::put_varint;
+use crate::error::{Error, Result};
+use crate::model::clustering::{Bound, Clustering};
+use crate::model::fragment::RangeTombstone;
+use crate::model::life::Deletion;
+use crate::model::row::Row;
+use crate::model::schema::TableId;
+
+const VERSION: u8 = 1;
+/// Version, timestamp (i64 LE), second (u32 LE).
+const HEADER: usize = 13;
+
+const ROW: u8 = 0;
+const STATIC: u8 = 1;
+const PARTITION: u8 = 2;
+const RANGE: u8 = 3;
+const SAME_TABLE: u8 = 4;
+const SAME_KEY: u8 = 8;
+
+/// What an operation does to its partition.
+#[derive(Clone, Debug)]
+pub enum OpBody<'a> {
+    /// Deletes the whole partition.
+    Partition(Deletion),
+    /// Writes into the static row.
+    Static(EncodedRow<'a>),
+    /// Writes into a row.
+    Row(EncodedRow<'a>),
+    /// Deletes a range of rows.
+    Range(RangeTombstone),
+}
+
+/// One operation of a batch.
+#[derive(Clone, Debug)]
+pub struct Op<'a> {
+    /// Table it goes to.
+    pub table: TableId,
+    /// Serialised partition key.
+    pub key: &'a [u8],
+    /// What it does.
+    pub body: OpBody<'a>,
+}
+
+/// Builds the bytes of a batch.
+#[derive(Clone, Debug)]
+pub struct BatchEncoder {
+    bytes: Vec<u8>,
+    stamp: Stamp,
+    table: Option<TableId>,
+    /// Where the last operation's key stands.
+    key: std::ops::Range<usize>,
+    ops: usize,
+    row: Vec<u8>,
+}
+
+impl Default for BatchEncoder {
+    fn default() -> Self {
+        let mut bytes = vec![0; HEADER];
+        bytes[0] = VERSION;
+        Self { bytes, stamp: Stamp::default(), table: None, key: 0..0, ops: 0, row: Vec::new() }
+    }
+}
+
+impl BatchEncoder {
+    /// Number of operations.
+    pub fn len(&self) -> usize {
+        self.ops
+    }
+
+    /// No operation yet.
+    pub fn is_empty(&self) -> bool {
+        self.ops == 0
+    }
+
+    /// Size in bytes.
+    pub fn size_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Forgets all operations and keeps the buffer.
+    pub fn clear(&mut self) {
+        self.bytes.truncate(HEADER);
+        (self.table, self.key, self.ops) = (None, 0..0, 0);
+        self.set_stamp(Stamp::default());
+    }
+
+    /// The stamp so far: until [`BatchEncoder::set_stamp`] it is zero, and no operation's own time should equal it.
+    pub fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+
+    /// Sets the times that operations without times of their own have. Called when the batch commits, or before the
+    /// first operation by a client that gives a timestamp for the whole batch.
+    pub fn set_stamp(&mut self, stamp: Stamp) {
+        self.stamp = stamp;
+        let second = u32::try_from(stamp.now.max(0)).unwrap_or(u32::MAX);
+        self.bytes[1..9].copy_from_slice(&stamp.timestamp.to_le_bytes());
+        self.bytes[9..HEADER].copy_from_slice(&second.to_le_bytes());
+    }
+
+    /// The bytes: one commit-log record's payload.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    #[inline]
+    fn begin(&mut self, table: TableId, key: &[u8], kind: u8) {
+        let same_table = self.table == Some(table);
+        let same_key = same_table && self.bytes[self.key.clone()] == *key;
+        let mut head = kind;
+        head |= if same_table { SAME_TABLE } else { 0 };
+        head |= if same_key { SAME_KEY } else { 0 };
+        self.bytes.push(head);
+        if !same_table {
+            put_varint(&mut self.bytes, u64::from(table.0));
+            self.table = Some(table);
+        }
+        if !same_key {
+            put_bytes(&mut self.bytes, key);
+            self.key = self.bytes.len() - key.len()..self.bytes.len();
+        }
+        self.ops += 1;
+    }
+
+    /// Adds a row (or, with `is_static`, a static row) written cell by cell by `cells`.
+    #[inline]
+    pub fn row_with(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        is_static: bool,
+        clustering: &Clustering,
+        head: &RowHead,
+        cells: impl FnOnce(&mut RowEncoder<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.row.clear();
+        cells(&mut RowEncoder::begin(&mut self.row, clustering, head, self.stamp))?;
+        self.begin(table, key, if is_static { STATIC } else { ROW });
+        put_bytes(&mut self.bytes, &self.row);
+        Ok(())
+    }
+
+    /// Adds any row.
+    pub fn row(&mut self, table: TableId, key: &[u8], is_static: bool, row: &Row) {
+        self.row.clear();
+        encode_row(row, self.stamp, &mut self.row);
+        self.begin(table, key, if is_static { STATIC } else { ROW });
+        put_bytes(&mut self.bytes, &self.row);
+    }
+
+    /// Adds the deletion of a partition; `None` takes the batch's times.
+    pub fn delete_partition(&mut self, table: TableId, key: &[u8], deletion: Option<Deletion>) {
+        self.begin(table, key, PARTITION);
+        let deletion = deletion.unwrap_or(self.own_deletion());
+        put_deletion(&mut self.bytes, deletion, self.stamp);
+    }
+
+    /// Adds the deletion of a range of rows; `None` takes the batch's times. An empty range adds nothing.
+    pub fn delete_range(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        start: &Bound,
+        end: &Bound,
+        deletion: Option<Deletion>,
+    ) {
+        if start >= end {
+            return;
+        }
+        self.begin(table, key, RANGE);
+        put_bytes(&mut self.bytes, start.as_bytes());
+        put_bytes(&mut self.bytes, end.as_bytes());
+        let deletion = deletion.unwrap_or(self.own_deletion());
+        put_deletion(&mut self.bytes, deletion, self.stamp);
+    }
+
+    fn own_deletion(&self) -> Deletion {
+        Deletion::new(self.stamp.timestamp, self.stamp.now)
+    }
+}
+
+/// Reads the operations of a batch. After an error it yields nothing more.
+#[derive(Clone, Debug)]
+pub struct BatchReader<'a> {
+    reader: ByteReader<'a>,
+    stamp: Stamp,
+    table: Option<TableId>,
+    key: &'a [u8],
+}
+
+impl<'a> BatchReader<'a> {
+    /// Begins to read a batch.
+    ///
+    /// # Errors
+    /// `Unsupported` for a newer version, `Corrupt` if it is too short.
+    pub fn new(bytes: &'a [u8]) -> Result<Self> {
+        let mut reader = ByteReader::new(bytes);
+        let version = reader.u8()?;
+        if version != VERSION {
+            let text = format!("a batch has version {version}; this build reads version {VERSION}");
+            return Err(Error::new(crate::error::ErrorKind::Unsupported, text));
+        }
+        let stamp = Stamp { timestamp: reader.i64()?, now: i64::from(reader.u32()?) };
+        Ok(Self { reader, stamp, table: None, key: &[] })
+    }
+
+    /// The times that operations without times of their own have.
+    pub fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+
+    #[inline]
+    fn read(&mut self) -> Result<Op<'a>> {
+        let head = self.reader.u8()?;
+        if head & SAME_TABLE == 0 {
+            let table = u32::try_from(self.reader.varint()?);
+            self.table = Some(TableId(table.map_err(|_| self.reader.error("table number is too large"))?));
+        }
+        let table = self.table.ok_or_else(|| self.reader.error("the first operation names no table"))?;
+        if head & SAME_KEY == 0 {
+            self.key = self.reader.bytes()?;
+        }
+        let body = match head & !(SAME_TABLE | SAME_KEY) {
+            ROW => OpBody::Row(EncodedRow::parse(self.reader.bytes()?)?),
+            STATIC => OpBody::Static(EncodedRow::parse(self.reader.bytes()?)?),
+            PARTITION => OpBody::Partition(read_deletion(&mut self.reader, self.stamp)?),
+            RANGE => {
+                let (start, end) = (self.reader.bytes()?, self.reader.bytes()?);
+                let (start, end) = Bound::from_bytes(start)
+                    .zip(Bound::from_bytes(end))
+                    .filter(|(start, end)| start < end)
+                    .ok_or_else(|| self.reader.error("a range's bounds are wrong"))?;
+                OpBody::Range(RangeTombstone {
+                    start,
+                    end,
+                    deletion: read_deletion(&mut self.reader, self.stamp)?,
+                })
+            }
+            kind => return Err(self.reader.error(&format!("unknown kind {kind} of an operation"))),
+        };
+        Ok(Op { table, key: self.key, body })
+    }
+}
+
+impl<'a> Iterator for BatchReader<'a> {
+    type Item = Result<Op<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.reader.is_empty() {
+            return None;
+        }
+        let op = self.read();
+        if op.is_err() {
+            self.reader = ByteReader::new(&[]);
+        }
+        Some(op)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::bytes::Bytes;
+    use crate::model::cell::ColumnId;
+    use proptest::prelude::*;
+
+    const STAMP: Stamp = Stamp { timestamp: 7_000_000, now: 7 };
+
+    fn example() -> BatchEncoder {
+        let mut batch = BatchEncoder::default();
+        let place = Clustering::new(Bytes::new(&[5]));
+        let head = RowHead { marker: true, ..RowHead::default() };
+        for (table, key) in [(1, b"a"), (1, b"a"), (1, b"b"), (2, b"b")] {
+            let row = |row: &mut RowEncoder<'_>| {
+                row.value(ColumnId(0), &[9]);
+                Ok(())
+            };
+            batch.row_with(TableId(table), key, false, &place, &head, row).unwrap();
+        }
+        batch.delete_partition(TableId(2), b"c", None);
+        batch.delete_partition(TableId(2), b"c", Some(Deletion::new(-3, 1)));
+        batch.delete_range(TableId(2), b"c", &Bound::bottom(), &Bound::top(), None);
+        batch.delete_range(TableId(2), b"c", &Bound::top(), &Bound::bottom(), None);
+        batch.row(TableId(2), b"c", true, &Row::new(Clustering::EMPTY));
+        batch
+    }
+
+    #[test]
+    fn operations_come_back_with_their_table_key_and_times() {
+        let mut batch = example();
+        batch.set_stamp(STAMP);
+        let ops: Vec<_> = BatchReader::new(batch.bytes()).unwrap().map(Result::unwrap).collect();
+        let places: Vec<_> = ops.iter().map(|op| (op.table.0, op.key)).collect();
+        let (a, b, c) = (&b"a"[..], &b"b"[..], &b"c"[..]);
+        assert_eq!(places, [(1, a), (1, a), (1, b), (2, b), (2, c), (2, c), (2, c), (2, c)]);
+        assert!(matches!(&ops[0].body, OpBody::Row(row)
+            if row.decode(STAMP).unwrap().liveness.unwrap().timestamp == STAMP.timestamp));
+        assert!(
+            matches!(ops[4].body, OpBody::Partition(d) if d == Deletion::new(STAMP.timestamp, STAMP.now))
+        );
+        assert!(matches!(ops[5].body, OpBody::Partition(d) if d == Deletion::new(-3, 1)));
+        assert!(matches!(&ops[6].body, OpBody::Range(r) if r.deletion.timestamp == STAMP.timestamp));
+        assert!(matches!(ops[7].body, OpBody::Static(_)));
+        assert_eq!((batch.len(), ops.len()), (8, 8), "an empty range adds nothing");
+    }
+
+    #[test]
+    fn a_cleared_batch_begins_anew() {
+        let mut batch = example();
+        batch.clear();
+        assert_eq!(batch.bytes(), BatchEncoder::default().bytes());
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_batches_never_panic(at: prop::sample::Index, flip in 1..=255u8) {
+            let mut bytes = example().bytes().to_vec();
+            let place = at.index(bytes.len());
+            bytes[place] ^= flip;
+            for bytes in [&bytes[..], &bytes[..place]] {
+                let Ok(reader) = BatchReader::new(bytes) else { continue };
+                let stamp = reader.stamp();
+                for op in reader.flatten() {
+                    if let OpBody::Row(row) | OpBody::Static(row) = op.body {
+                        let _ = row.decode(stamp);
+                    }
+                }
+            }
+        }
+    }
+}
