@@ -8,3 +8,4 @@ pub mod model;
 pub mod encoding;
 pub mod env;
 pub mod sstable;
+pub mod read;

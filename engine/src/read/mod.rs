@@ -1,0 +1,5 @@
+//! The read path.
+
+pub mod merge;
+#[cfg(test)]
+mod testing;
