@@ -5,3 +5,4 @@
 
 pub mod drop_times;
 pub mod meta;
+pub mod filter;
