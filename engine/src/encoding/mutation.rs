@@ -58,6 +58,7 @@ pub struct BatchEncoder {
     bytes: Vec<u8>,
     stamp: Stamp,
     table: Option<TableId>,
+    tables: Vec<TableId>,
     /// Where the last operation's key stands.
     key: std::ops::Range<usize>,
     ops: usize,
@@ -68,7 +69,17 @@ impl Default for BatchEncoder {
     fn default() -> Self {
         let mut bytes = vec![0; HEADER];
         bytes[0] = VERSION;
-        Self { bytes, stamp: Stamp::default(), table: None, key: 0..0, ops: 0, row: Vec::new() }
+        let mut batch = Self {
+            bytes,
+            stamp: Stamp::UNSET,
+            table: None,
+            tables: Vec::new(),
+            key: 0..0,
+            ops: 0,
+            row: Vec::new(),
+        };
+        batch.set_stamp(Stamp::UNSET);
+        batch
     }
 }
 
@@ -91,11 +102,17 @@ impl BatchEncoder {
     /// Forgets all operations and keeps the buffer.
     pub fn clear(&mut self) {
         self.bytes.truncate(HEADER);
+        self.tables.clear();
         (self.table, self.key, self.ops) = (None, 0..0, 0);
-        self.set_stamp(Stamp::default());
+        self.set_stamp(Stamp::UNSET);
     }
 
-    /// The stamp so far: until [`BatchEncoder::set_stamp`] it is zero, and no operation's own time should equal it.
+    /// The tables it touches, each once.
+    pub fn tables(&self) -> &[TableId] {
+        &self.tables
+    }
+
+    /// The stamp so far; [`Stamp::UNSET`] until [`BatchEncoder::set_stamp`].
     pub fn stamp(&self) -> Stamp {
         self.stamp
     }
@@ -125,6 +142,9 @@ impl BatchEncoder {
         if !same_table {
             put_varint(&mut self.bytes, u64::from(table.0));
             self.table = Some(table);
+            if !self.tables.contains(&table) {
+                self.tables.push(table);
+            }
         }
         if !same_key {
             put_bytes(&mut self.bytes, key);
@@ -162,7 +182,7 @@ impl BatchEncoder {
     /// Adds the deletion of a partition; `None` takes the batch's times.
     pub fn delete_partition(&mut self, table: TableId, key: &[u8], deletion: Option<Deletion>) {
         self.begin(table, key, PARTITION);
-        let deletion = deletion.unwrap_or(self.own_deletion());
+        let deletion = deletion.unwrap_or(self.stamp.deletion());
         put_deletion(&mut self.bytes, deletion, self.stamp);
     }
 
@@ -181,12 +201,8 @@ impl BatchEncoder {
         self.begin(table, key, RANGE);
         put_bytes(&mut self.bytes, start.as_bytes());
         put_bytes(&mut self.bytes, end.as_bytes());
-        let deletion = deletion.unwrap_or(self.own_deletion());
+        let deletion = deletion.unwrap_or(self.stamp.deletion());
         put_deletion(&mut self.bytes, deletion, self.stamp);
-    }
-
-    fn own_deletion(&self) -> Deletion {
-        Deletion::new(self.stamp.timestamp, self.stamp.now)
     }
 }
 
@@ -313,6 +329,7 @@ mod tests {
         assert!(matches!(&ops[6].body, OpBody::Range(r) if r.deletion.timestamp == STAMP.timestamp));
         assert!(matches!(ops[7].body, OpBody::Static(_)));
         assert_eq!((batch.len(), ops.len()), (8, 8), "an empty range adds nothing");
+        assert_eq!(batch.tables(), [TableId(1), TableId(2)]);
     }
 
     #[test]

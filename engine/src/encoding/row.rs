@@ -30,6 +30,21 @@ pub struct Stamp {
     pub now: i64,
 }
 
+impl Stamp {
+    /// The stamp of a batch that is not committed yet. Rows built for such a batch take their times from here; no
+    /// client can give these (the smallest `i64` is no valid timestamp).
+    pub const UNSET: Self = Self { timestamp: i64::MIN, now: i64::MIN };
+
+    /// The deletion that has the stamp's times.
+    pub const fn deletion(self) -> Deletion {
+        Deletion::new(self.timestamp, self.now)
+    }
+
+    /// The deletion one microsecond below an unset stamp: what overwriting a collection writes (so that elements of
+    /// the very timestamp stay).
+    pub const BELOW_UNSET: Deletion = Deletion::new(i64::MIN, i64::MIN + 1);
+}
+
 const MARKER: u8 = 1;
 const LIFE: u8 = 2;
 const TTL: u8 = 4;
@@ -38,6 +53,9 @@ const DELETION: u8 = 16;
 const RAW: u8 = 32;
 const COMPLEX: u8 = 64;
 const KNOWN: u8 = 127;
+
+/// Flags of a deletion one microsecond below the stamp.
+const BELOW: u8 = 4;
 
 const OWN_TOMBSTONE: u8 = 1;
 const OWN_TIMESTAMP: u8 = 2;
@@ -192,6 +210,9 @@ pub fn encode_row(row: &Row, stamp: Stamp, out: &mut Vec<u8>) {
 
 /// Writes a deletion; times equal to the stamp's are left out.
 pub fn put_deletion(out: &mut Vec<u8>, deletion: Deletion, stamp: Stamp) {
+    if stamp == Stamp::UNSET && deletion == Stamp::BELOW_UNSET {
+        return out.push(BELOW);
+    }
     let (timestamp, local) = (deletion.timestamp != stamp.timestamp, deletion.local != stamp.now);
     out.push(u8::from(timestamp) | u8::from(local) << 1);
     if timestamp {
@@ -205,6 +226,9 @@ pub fn put_deletion(out: &mut Vec<u8>, deletion: Deletion, stamp: Stamp) {
 /// Reads what [`put_deletion`] wrote.
 pub fn read_deletion(reader: &mut ByteReader<'_>, stamp: Stamp) -> Result<Deletion> {
     let flags = reader.u8()?;
+    if flags == BELOW {
+        return Ok(Deletion { timestamp: stamp.timestamp.saturating_sub(1), local: stamp.now });
+    }
     if flags > 3 {
         return Err(reader.error("unknown flags of a deletion"));
     }

@@ -55,6 +55,20 @@ fn a_stamp_known_only_later_gives_all_times() {
 }
 
 #[test]
+fn an_overwritten_collection_is_deleted_one_microsecond_below_the_commit() {
+    let mut row = Row::new(Clustering::EMPTY);
+    let cell = Cell::live(Liveness::new(Stamp::UNSET.timestamp), Bytes::new(b"v"));
+    let path = Clustering::new(Bytes::new(b"p"));
+    row.complex =
+        vec![Complex { column: ColumnId(0), deletion: Some(Stamp::BELOW_UNSET), cells: vec![(path, cell)] }];
+    let mut bytes = Vec::new();
+    encode_row(&row, Stamp::UNSET, &mut bytes);
+    let row = EncodedRow::parse(&bytes).unwrap().decode(STAMP).unwrap();
+    assert_eq!(row.complex[0].deletion, Some(Deletion::new(STAMP.timestamp - 1, STAMP.now)));
+    assert_eq!(row.complex[0].cells[0].1.timestamp, STAMP.timestamp);
+}
+
+#[test]
 fn doubles_come_back_to_the_bit() {
     for value in
         [0.0, -0.0, 1.5, 0.1 + 0.2, f64::NAN, -f64::NAN, f64::MAX, f64::MIN_POSITIVE, 1e12, 1e300, -20.53]

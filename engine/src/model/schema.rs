@@ -108,6 +108,7 @@ pub struct TableSchema {
     dropped: Vec<DroppedColumn>,
     next_column: u32,
     parts: [usize; 4],
+    declared: Vec<usize>,
 }
 
 impl TableSchema {
@@ -161,6 +162,8 @@ impl TableSchema {
         let keys = count(|k| k == ColumnKind::PartitionKey);
         let clusterings = count(|k| matches!(k, ColumnKind::Clustering(_)));
         let statics = count(|k| k == ColumnKind::Static);
+        let mut declared: Vec<usize> = (0..columns.len()).collect();
+        declared.sort_by_key(|i| columns[*i].id);
         let parts = [keys, keys + clusterings, keys + clusterings + statics, columns.len()];
         let schema = Self {
             id,
@@ -172,6 +175,7 @@ impl TableSchema {
             dropped,
             next_column,
             parts,
+            declared,
         };
         schema.check().map_err(|e| e.in_table(schema.full_name()))?;
         Ok(schema)
@@ -208,6 +212,11 @@ impl TableSchema {
     /// All columns: partition key, clustering, static, regular.
     pub fn columns(&self) -> &[Column] {
         &self.columns
+    }
+
+    /// All columns in the order in which they were declared, later added ones last: the order of a positional row.
+    pub fn declared(&self) -> impl ExactSizeIterator<Item = &Column> {
+        self.declared.iter().map(|i| &self.columns[*i])
     }
 
     /// Partition-key columns in key order.
