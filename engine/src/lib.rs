@@ -7,5 +7,6 @@ pub mod options;
 pub mod model;
 pub mod encoding;
 pub mod env;
+pub mod record;
 pub mod sstable;
 pub mod read;

@@ -38,7 +38,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 pub use clock::{Clock, ManualClock, SystemClock, UniqueMicros};
 pub use names::{
-    DataDir, RootEntry, TableId, check_name, check_snapshot_name, is_temporary, parse_root, parse_segment,
+    DataDir, RootEntry, check_name, check_snapshot_name, is_temporary, parse_root, parse_segment,
     parse_sstable, parse_table_dir, sstable_path, temporary,
 };
 pub use os::OsEnv;

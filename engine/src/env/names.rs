@@ -6,7 +6,7 @@
 //! DIR/CURRENT                                      which manifest rules; replaced atomically
 //! DIR/MANIFEST-000001                              schema and live files
 //! DIR/commitlog/0000000001.log                     segments of the commit log
-//! DIR/data/<keyspace>/<table>-<id>/0000000001.sst  SSTables; the id is the table's UUID as 32 hex digits
+//! DIR/data/<keyspace>/<table>-<id>/0000000001.sst  SSTables; the id is the table's number in hex
 //! DIR/snapshots/<name>/...                         hard links
 //! ```
 //!
@@ -21,10 +21,10 @@
 //! Table directories carry the id, so that a table dropped and created again never meets its old files, and two
 //! names that differ only in case do not clash where the file system ignores it.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::model::schema::TableId;
 
 /// Ending of a file that is not finished.
 const TEMPORARY: &str = ".tmp";
@@ -32,9 +32,6 @@ const TEMPORARY: &str = ".tmp";
 const MAX_NAME: usize = 48;
 /// Longest name of a snapshot, in bytes.
 const MAX_SNAPSHOT_NAME: usize = 128;
-
-/// A table's UUID in its 16 wire bytes.
-pub type TableId = [u8; 16];
 
 /// Paths in a store's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,11 +98,7 @@ impl DataDir {
     /// [`Invalid`](crate::error::ErrorKind::Invalid) if a name breaks invariant 2.
     pub fn table(&self, keyspace: &str, table: &str, id: TableId) -> Result<PathBuf> {
         check_name("table", table)?;
-        let mut name = format!("{table}-");
-        for byte in id {
-            let _ = write!(name, "{byte:02x}");
-        }
-        Ok(self.keyspace(keyspace)?.join(name))
+        Ok(self.keyspace(keyspace)?.join(format!("{table}-{:08x}", id.0)))
     }
 
     /// The directory of all snapshots.
@@ -174,10 +167,10 @@ pub fn parse_sstable(name: &str) -> Option<u64> {
 pub fn parse_table_dir(name: &str) -> Option<(&str, TableId)> {
     let (table, hex) = name.split_once('-')?;
     check_name("table", table).ok()?;
-    if hex.len() != 32 || !hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+    if hex.len() != 8 || !hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
         return None;
     }
-    Some((table, u128::from_str_radix(hex, 16).ok()?.to_be_bytes()))
+    Some((table, TableId(u32::from_str_radix(hex, 16).ok()?)))
 }
 
 /// The name under which `path` is written until it is finished: `.tmp` is added.
@@ -251,9 +244,9 @@ mod tests {
     #[test]
     fn paths_are_those_of_the_layout() {
         let dir = DataDir::new("d");
-        let table = dir.table("hives", "minutes", [0xab; 16]).unwrap();
-        let expected = format!("d/data/hives/minutes-{}/0000000007.sst", "ab".repeat(16));
-        assert_eq!(sstable_path(&table, 7), Path::new(&expected));
+        let table = dir.table("hives", "minutes", TableId(0xab)).unwrap();
+        let expected = "d/data/hives/minutes-000000ab/0000000007.sst";
+        assert_eq!(sstable_path(&table, 7), Path::new(expected));
         assert_eq!(dir.manifest(1), Path::new("d/MANIFEST-000001"));
         assert_eq!(dir.segment(12), Path::new("d/commitlog/0000000012.log"));
         assert_eq!(dir.snapshot("before-1.0").unwrap(), Path::new("d/snapshots/before-1.0"));
@@ -283,7 +276,7 @@ mod tests {
             assert_eq!(parse_segment(name), None, "{name}");
         }
         assert_eq!(parse_sstable("0000000001.SST"), None);
-        let hex = "0123456789abcdef0123456789abcdef";
+        let hex = "0123abcd";
         assert!(parse_table_dir(&format!("t-{hex}")).is_some());
         for name in
             [hex.to_string(), format!("-{hex}"), format!("t-{hex}0"), format!("t-{}", hex.to_uppercase())]
@@ -297,7 +290,7 @@ mod tests {
         let dir = DataDir::new("d");
         for name in ["", "..", "a/b", "a.b", "a-b", "\u{e9}", &"x".repeat(49)] {
             assert!(dir.keyspace(name).is_err(), "{name:?}");
-            assert!(dir.table("ks", name, [0; 16]).is_err(), "{name:?}");
+            assert!(dir.table("ks", name, TableId(0)).is_err(), "{name:?}");
         }
         assert!(dir.keyspace(&"x".repeat(48)).is_ok());
         for name in ["", ".", "..", ".hidden", "a/b", "a.tmp", "end.", &"x".repeat(129)] {
@@ -307,12 +300,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn names_and_numbers_go_both_ways(number in any::<u64>(), id in any::<[u8; 16]>()) {
+        fn names_and_numbers_go_both_ways(number in any::<u64>(), id in any::<u32>()) {
             let dir = DataDir::new("d");
             assert_eq!(parse_root(last(&dir.manifest(number))), Some(RootEntry::Manifest(number)));
             assert_eq!(parse_segment(last(&dir.segment(number))), Some(number));
             assert_eq!(parse_sstable(last(&sstable_path(Path::new("t"), number))), Some(number));
-            assert_eq!(parse_table_dir(last(&dir.table("ks", "t_1", id).unwrap())), Some(("t_1", id)));
+            assert_eq!(parse_table_dir(last(&dir.table("ks", "t_1", TableId(id)).unwrap())), Some(("t_1", TableId(id))));
         }
     }
 }
