@@ -9,4 +9,5 @@ pub mod encoding;
 pub mod env;
 pub mod record;
 pub mod sstable;
+pub mod manifest;
 pub mod read;

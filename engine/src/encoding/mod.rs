@@ -17,3 +17,4 @@ pub mod float_lane;
 pub mod bytes_lane;
 pub mod row;
 pub mod mutation;
+pub mod schema;
