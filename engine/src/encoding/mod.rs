@@ -2,7 +2,7 @@
 //!
 //! In reading order: [`varint`] and [`bytes`] for single fields, [`checksum`] for everything on disk, [`compress`] for runs
 //! of bytes, then the lanes in which a block keeps its columns: [`int_lane`], on which [`float_lane`] and [`bytes_lane`] are
-//! built. The bytes of all of them are specified in `FORMAT.md` in this directory.
+//! built; and [`order`], which makes key values comparable as bytes. The bytes of all of them are specified in `FORMAT.md` in this directory.
 //!
 //! # Invariants
 //! Decoders take any bytes: they return values or an error of kind `Corrupt`, and never allocate on the word of a count
@@ -15,6 +15,7 @@ pub mod compress;
 pub mod int_lane;
 pub mod float_lane;
 pub mod bytes_lane;
+pub mod order;
 pub mod row;
 pub mod mutation;
 pub mod schema;

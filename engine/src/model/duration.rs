@@ -109,7 +109,8 @@ impl Builder<'_> {
     /// What follows the `P` of `P0001-02-03T04:05:06`.
     fn iso_date_time(&mut self, iso: &str) -> Result<()> {
         const SHAPE: &[u8; 19] = b"0000-00-00T00:00:00";
-        let same = |(byte, shape): (u8, &u8)| if *shape == b'0' { byte.is_ascii_digit() } else { byte == *shape };
+        let same =
+            |(byte, shape): (u8, &u8)| if *shape == b'0' { byte.is_ascii_digit() } else { byte == *shape };
         if iso.len() != SHAPE.len() || !iso.bytes().zip(SHAPE).all(same) {
             return Err(self.wrong());
         }
@@ -130,7 +131,9 @@ impl Builder<'_> {
         let (_, _, name, part, multiple) = UNITS[unit];
         match self.last {
             Some(last) if last == unit => {
-                return Err(Error::invalid(format!("Invalid duration. The {name} are specified multiple times")));
+                return Err(Error::invalid(format!(
+                    "Invalid duration. The {name} are specified multiple times"
+                )));
             }
             Some(last) if last > unit => {
                 let last = UNITS[last].2;
@@ -146,7 +149,9 @@ impl Builder<'_> {
         let sum = number.checked_mul(multiple).and_then(|more| more.checked_add(self.parts[index]));
         // The text names the limit of 32 bits for nanoseconds too, as Cassandra's does.
         self.parts[index] = sum.filter(|sum| *sum <= limit).ok_or_else(|| {
-            Error::invalid(format!("Invalid duration. The total number of {what} must be less or equal to 2147483647"))
+            Error::invalid(format!(
+                "Invalid duration. The total number of {what} must be less or equal to 2147483647"
+            ))
         })?;
         Ok(())
     }
@@ -166,7 +171,8 @@ impl Builder<'_> {
 impl fmt::Display for Duration {
     /// `1y2mo3d4h5m6s7ms8us9ns` without the units that are zero; `0s` for none at all.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = [self.months.unsigned_abs().into(), self.days.unsigned_abs().into(), self.nanos.unsigned_abs()];
+        let mut rest =
+            [self.months.unsigned_abs().into(), self.days.unsigned_abs().into(), self.nanos.unsigned_abs()];
         if rest == [0, 0, 0] {
             return f.write_str("0s");
         }
@@ -209,7 +215,25 @@ mod tests {
         ] {
             assert_eq!(Duration::parse(text).unwrap(), Duration { months, days, nanos }, "{text}");
         }
-        for text in ["", "1", "1x", "h", "1.5h", "1h-30m", "+1h", "1h 30m", "P", "PT", "p1d", "P1H", "P1D1Y", "P1W2D", "PT1.5S", "P1DT", "99999999999999999999h"] {
+        for text in [
+            "",
+            "1",
+            "1x",
+            "h",
+            "1.5h",
+            "1h-30m",
+            "+1h",
+            "1h 30m",
+            "P",
+            "PT",
+            "p1d",
+            "P1H",
+            "P1D1Y",
+            "P1W2D",
+            "PT1.5S",
+            "P1DT",
+            "99999999999999999999h",
+        ] {
             assert!(Duration::parse(text).is_err(), "{text}");
         }
     }
@@ -220,7 +244,10 @@ mod tests {
             ("1h1h", "Invalid duration. The hours are specified multiple times"),
             ("1d1y", "Invalid duration. The days should be after years"),
             ("2147483648d", "Invalid duration. The total number of days must be less or equal to 2147483647"),
-            ("9223372036854775808ns", "Invalid duration. The total number of nanoseconds must be less or equal to 2147483647"),
+            (
+                "9223372036854775808ns",
+                "Invalid duration. The total number of nanoseconds must be less or equal to 2147483647",
+            ),
             ("5", "Unable to convert '5' to a duration"),
         ] {
             assert_eq!(Duration::parse(text).unwrap_err().message(), message);

@@ -20,7 +20,13 @@ pub mod time;
 pub mod duration;
 pub mod uuid;
 pub mod value;
-mod wire;
+pub(crate) mod wire;
+pub mod validate;
+pub mod compare;
+pub mod codec;
+pub mod text;
+pub mod text_parse;
+pub mod composite;
 pub mod token;
 pub mod key;
 pub mod clustering;
@@ -31,3 +37,6 @@ pub mod fragment;
 pub mod reconcile;
 pub mod schema;
 pub mod position;
+
+#[cfg(test)]
+pub(crate) mod arbitrary;

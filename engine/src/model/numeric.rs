@@ -23,7 +23,9 @@ impl Varint {
     /// # Errors
     /// `Invalid` for anything else.
     pub fn parse(text: &str) -> Result<Self> {
-        parse_int(text).map(Self).ok_or_else(|| Error::invalid(format!("Unable to make varint from '{text}'")))
+        parse_int(text)
+            .map(Self)
+            .ok_or_else(|| Error::invalid(format!("Unable to make varint from '{text}'")))
     }
 
     /// The number as 64 bits, if it fits.
@@ -93,11 +95,18 @@ impl Decimal {
             return self.unscaled.cmp(&other.unscaled);
         }
         let by_sign = sign(&self.unscaled).cmp(&sign(&other.unscaled));
-        let (Ordering::Equal, Some(left), Some(right)) = (by_sign, self.scientific(), other.scientific()) else {
+        let (Ordering::Equal, Some(left), Some(right)) = (by_sign, self.scientific(), other.scientific())
+        else {
             return by_sign;
         };
         let magnitude = left.exponent.cmp(&right.exponent).then_with(|| left.digits.cmp(&right.digits));
         if left.negative { magnitude.reverse() } else { magnitude }
+    }
+
+    /// From its serialised form: the scale, then the unscaled integer.
+    pub(crate) fn from_wire(bytes: &[u8]) -> Option<Self> {
+        let (scale, unscaled) = bytes.split_first_chunk()?;
+        Some(Self { unscaled: BigInt::from_signed_bytes_be(unscaled), scale: i32::from_be_bytes(*scale) })
     }
 
     /// The normalised form; `None` for zero.
@@ -195,7 +204,8 @@ mod tests {
         ] {
             assert_eq!(Decimal::parse(text).unwrap().to_string(), printed);
         }
-        for text in ["", ".", "-", "1e", "1e99999999999", "1e2147483649", "0x1", "1_0", "--1", "1.-5", "NaN"] {
+        for text in ["", ".", "-", "1e", "1e99999999999", "1e2147483649", "0x1", "1_0", "--1", "1.-5", "NaN"]
+        {
             assert!(Decimal::parse(text).is_err(), "{text}");
         }
         assert!(Varint::parse("1_0").is_err());
@@ -206,7 +216,10 @@ mod tests {
         let (small, large) = (Decimal::parse("1e-1000000").unwrap(), Decimal::parse("1e1000000").unwrap());
         assert_eq!(small.compare(&large), Ordering::Less);
         assert_eq!(Decimal::parse("-1e1000000").unwrap().compare(&small), Ordering::Less);
-        assert_eq!(Decimal::parse("1.0").unwrap().compare(&Decimal::parse("1.000").unwrap()), Ordering::Equal);
+        assert_eq!(
+            Decimal::parse("1.0").unwrap().compare(&Decimal::parse("1.000").unwrap()),
+            Ordering::Equal
+        );
         assert_eq!(Decimal::parse("0e9").unwrap().compare(&Decimal::parse("0.00").unwrap()), Ordering::Equal);
     }
 

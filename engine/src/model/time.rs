@@ -57,7 +57,9 @@ impl Timestamp {
     pub fn parse(text: &str) -> Result<Self> {
         if is_integer(text) {
             let millis = text.parse();
-            return millis.map(Self).map_err(|_| Error::invalid(format!("Unable to make long (for date) from: '{text}'")));
+            return millis
+                .map(Self)
+                .map_err(|_| Error::invalid(format!("Unable to make long (for date) from: '{text}'")));
         }
         let parsed = parse_timestamp(text).and_then(|millis| i64::try_from(millis).ok());
         parsed.map(Self).ok_or_else(|| Error::invalid(format!("Unable to parse a date/time from '{text}'")))
@@ -69,9 +71,8 @@ impl From<SystemTime> for Timestamp {
     fn from(time: SystemTime) -> Self {
         Self(match time.duration_since(UNIX_EPOCH) {
             Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
-            Err(before) => {
-                i64::try_from(before.duration().as_nanos().div_ceil(1_000_000)).map_or(i64::MIN, |millis| -millis)
-            }
+            Err(before) => i64::try_from(before.duration().as_nanos().div_ceil(1_000_000))
+                .map_or(i64::MIN, |millis| -millis),
         })
     }
 }
@@ -105,7 +106,8 @@ impl Date {
     /// `Invalid` where there is no such day, or none that fits.
     pub fn from_ymd(year: i32, month: u32, day: u32) -> Result<Self> {
         let (month, day) = (i64::from(month), i64::from(day));
-        civil_date(year.into(), month, day).ok_or_else(|| Error::invalid(format!("there is no day {year}-{month}-{day}")))
+        civil_date(year.into(), month, day)
+            .ok_or_else(|| Error::invalid(format!("there is no day {year}-{month}-{day}")))
     }
 
     /// Midnight (UTC) at its start.
@@ -132,10 +134,21 @@ impl Date {
         let number = |part: Option<&str>, width: std::ops::RangeInclusive<usize>| {
             part.filter(|part| width.contains(&part.len())).and_then(unsigned)
         };
-        let year = number(parts.next(), if sign == b'+' { 5..=9 } else if sign == b'-' { 4..=9 } else { 4..=4 });
+        let year = number(
+            parts.next(),
+            if sign == b'+' {
+                5..=9
+            } else if sign == b'-' {
+                4..=9
+            } else {
+                4..=4
+            },
+        );
         let (month, day) = (number(parts.next(), 2..=2), number(parts.next(), 2..=2));
         let date = match (year, month, day, parts.next()) {
-            (Some(year), Some(month), Some(day), None) => civil_date(if sign == b'-' { -year } else { year }, month, day),
+            (Some(year), Some(month), Some(day), None) => {
+                civil_date(if sign == b'-' { -year } else { year }, month, day)
+            }
             _ => None,
         };
         date.ok_or_else(|| Error::invalid(format!("Unable to coerce '{text}' to a formatted date (long)")))
@@ -157,11 +170,15 @@ impl Time {
     pub fn parse(text: &str) -> Result<Self> {
         if is_integer(text) {
             let nanos = text.parse().ok().filter(|nanos| (0..NANOS_PER_DAY).contains(nanos));
-            return nanos.map(Self).ok_or_else(|| Error::invalid(format!("Unable to make long (for time) from: '{text}'")));
+            return nanos
+                .map(Self)
+                .ok_or_else(|| Error::invalid(format!("Unable to make long (for time) from: '{text}'")));
         }
-        let wrong = || Error::invalid(format!("(TimeType) Unable to coerce '{text}' to a formatted time (long)"));
+        let wrong =
+            || Error::invalid(format!("(TimeType) Unable to coerce '{text}' to a formatted time (long)"));
         let mut rest = text;
-        let clock = Clock::take(&mut rest).filter(|clock| rest.is_empty() && clock.hour < 24 && clock.fraction_digits <= 9);
+        let clock = Clock::take(&mut rest)
+            .filter(|clock| rest.is_empty() && clock.hour < 24 && clock.fraction_digits <= 9);
         let clock = clock.filter(|clock| clock.has_seconds).ok_or_else(wrong)?;
         Ok(Self(clock.seconds() * NANOS_PER_SECOND + clock.nanos))
     }
@@ -204,7 +221,11 @@ impl Clock {
                 let (fraction, after) = after.split_at_checked(digits).filter(|_| digits > 0)?;
                 *rest = after;
                 clock.fraction_digits = digits;
-                clock.nanos = fraction.bytes().chain([b'0'; 9]).take(9).fold(0, |n, digit| n * 10 + i64::from(digit - b'0'));
+                clock.nanos = fraction
+                    .bytes()
+                    .chain([b'0'; 9])
+                    .take(9)
+                    .fold(0, |n, digit| n * 10 + i64::from(digit - b'0'));
             }
         }
         (clock.hour <= 24 && clock.minute < 60 && clock.second < 60).then_some(clock)
@@ -230,8 +251,11 @@ fn parse_timestamp(text: &str) -> Option<i128> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }
-    let mut millis = i128::from(days_from_civil(year, month, day.min(days_in_month(year, month)))) * i128::from(MILLIS_PER_DAY);
-    if let Some(mut clock_text) = rest.strip_prefix(['T', ' ']).filter(|after| after.starts_with(|c: char| c.is_ascii_digit())) {
+    let mut millis = i128::from(days_from_civil(year, month, day.min(days_in_month(year, month))))
+        * i128::from(MILLIS_PER_DAY);
+    if let Some(mut clock_text) =
+        rest.strip_prefix(['T', ' ']).filter(|after| after.starts_with(|c: char| c.is_ascii_digit()))
+    {
         let clock = Clock::take(&mut clock_text)?;
         rest = clock_text;
         let millis_of_day = clock.seconds() * 1000 + clock.nanos / 1_000_000;
@@ -314,7 +338,8 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let days = days + MARCH_OFFSET;
     let (era, day_of_era) = (days.div_euclid(ERA_DAYS), days.rem_euclid(ERA_DAYS));
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / (ERA_DAYS - 1)) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / (ERA_DAYS - 1)) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let march_month = (5 * day_of_year + 2) / 153;
     let month = (march_month + 2) % 12 + 1;
@@ -324,7 +349,13 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
 
 fn write_civil(f: &mut fmt::Formatter<'_>, days: i64) -> fmt::Result {
     let (year, month, day) = civil_from_days(days);
-    let sign = if year < 0 { "-" } else if year > 9999 { "+" } else { "" };
+    let sign = if year < 0 {
+        "-"
+    } else if year > 9999 {
+        "+"
+    } else {
+        ""
+    };
     write!(f, "{sign}{:04}-{month:02}-{day:02}", year.abs())
 }
 

@@ -40,7 +40,11 @@ impl Timeuuid {
     /// # Errors
     /// `Invalid` unless the version is 1.
     pub fn from_bytes(bytes: [u8; 16]) -> Result<Self> {
-        if bytes[6] >> 4 == 1 { Ok(Self(bytes)) } else { Err(Error::invalid("Invalid version for TimeUUID type.")) }
+        if bytes[6] >> 4 == 1 {
+            Ok(Self(bytes))
+        } else {
+            Err(Error::invalid("Invalid version for TimeUUID type."))
+        }
     }
 
     /// The bytes, most significant first as in the text.
@@ -111,7 +115,12 @@ mod tests {
         let text = "550e8400-e29b-41d4-a716-446655440000";
         assert_eq!(Uuid::parse(&text.to_uppercase()).unwrap().to_string(), text);
         assert_eq!(Uuid::parse(text).unwrap().version(), 4);
-        for wrong in ["", "550e8400e29b41d4a716446655440000", "550e8400-e29b-41d4-a716-44665544000g", "550e8400-e29b-41d4-a716-4466554400000"] {
+        for wrong in [
+            "",
+            "550e8400e29b41d4a716446655440000",
+            "550e8400-e29b-41d4-a716-44665544000g",
+            "550e8400-e29b-41d4-a716-4466554400000",
+        ] {
             assert!(Uuid::parse(wrong).is_err());
         }
         assert!(Timeuuid::parse(text).is_err());

@@ -89,7 +89,8 @@ pub(crate) fn put_vint(number: i64, out: &mut Vec<u8>) {
 /// # Errors
 /// `Invalid` beyond 2^31-1.
 pub(crate) fn put_length(length: usize, out: &mut Vec<u8>) -> Result<()> {
-    let length = i32::try_from(length).map_err(|_| Error::invalid("a value is longer than 2147483647 bytes"))?;
+    let length =
+        i32::try_from(length).map_err(|_| Error::invalid("a value is longer than 2147483647 bytes"))?;
     out.extend_from_slice(&length.to_be_bytes());
     Ok(())
 }
@@ -99,7 +100,8 @@ pub(crate) fn put_element(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) ->
     let at = out.len();
     out.extend_from_slice(&[0; 4]);
     write(out)?;
-    let length = i32::try_from(out.len() - at - 4).map_err(|_| Error::invalid("a value is longer than 2147483647 bytes"))?;
+    let length = i32::try_from(out.len() - at - 4)
+        .map_err(|_| Error::invalid("a value is longer than 2147483647 bytes"))?;
     out[at..at + 4].copy_from_slice(&length.to_be_bytes());
     Ok(())
 }
