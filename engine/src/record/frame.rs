@@ -9,7 +9,7 @@ pub const HEADER_BYTES: usize = 8;
 pub const MAX_PAYLOAD_BYTES: u32 = 1 << 30;
 
 /// Where the checksummed part of a frame begins: the length and the payload.
-const COVERED: usize = 4;
+pub(super) const COVERED: usize = 4;
 
 /// Frames and recognises the records of one file. A few bytes; copy it freely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

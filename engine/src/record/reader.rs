@@ -1,7 +1,6 @@
 //! Reads records in order and says how they end.
 
-use super::Framer;
-use super::HEADER_BYTES;
+use super::frame::{Framer, HEADER_BYTES};
 use super::scan;
 
 /// A record of a file.

@@ -17,16 +17,13 @@
 
 use crc32fast::Hasher;
 
-use super::Framer;
+use super::frame::{COVERED, Framer};
 
 /// Checksums compared before the search is given up. 32 MiB of random bytes need about 260,000.
 pub(super) const MAX_CHECKS: usize = 1 << 23;
 
 /// Distance of stored prefix checksums in bytes; also the longest frame that is checked directly.
 const STEP: usize = 1024;
-
-/// Where the checksummed part of a frame begins.
-const COVERED: usize = 4;
 
 /// What a search found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use super::super::Random;
+use crate::env::Random;
+
 use super::state::{DirNode, FileNode, Node, State, apply};
 
 /// Longest run of bytes that a crash adds where a file had grown but its data had not arrived.

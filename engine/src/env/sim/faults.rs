@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use crate::env::refused;
 use crate::error::{Error, Result};
-
-use super::super::refused;
 
 /// What an injected failure looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

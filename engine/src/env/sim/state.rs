@@ -14,9 +14,9 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use crate::env::{DirEntry, Random, locked, os, refused};
 use crate::error::{Error, Result};
 
-use super::super::{DirEntry, Random, locked, os, refused};
 use super::bad_path;
 use super::faults::Faults;
 
