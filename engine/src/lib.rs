@@ -11,3 +11,4 @@ pub mod record;
 pub mod sstable;
 pub mod manifest;
 pub mod read;
+pub mod compact;
