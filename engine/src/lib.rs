@@ -1,5 +1,6 @@
 //! The storage engine of skep.
 #![deny(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests may work on real files"))]
 
 pub mod error;
 pub mod annotate;
