@@ -9,6 +9,7 @@ pub mod model;
 pub mod encoding;
 pub mod env;
 pub mod record;
+pub mod commitlog;
 pub mod sstable;
 pub mod manifest;
 pub mod read;
