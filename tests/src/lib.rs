@@ -1,4 +1,2 @@
 //! Shared parts of the tests across crates.
 #![forbid(unsafe_code)]
-
-pub mod source;

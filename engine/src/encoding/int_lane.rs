@@ -13,7 +13,7 @@
 //! 2. Decoding allocates for `count` values only after `count` was held against [`MAX_LANE_VALUES`].
 
 use crate::encoding::bytes::ByteReader;
-use crate::encoding::varint::{put_signed, put_varint, unzigzag, zigzag};
+use crate::encoding::varint::{put_signed, put_varint, unzigzag, varint_len, zigzag};
 use crate::error::{Error, Result};
 
 /// The most values that a lane of any kind may have; bounds what a damaged count can allocate.
@@ -30,33 +30,85 @@ const STEP_SAMPLES: usize = 9;
 
 /// Appends `values` as an integer lane, in whichever form is estimated shorter.
 pub fn encode_ints(values: &[i64], out: &mut Vec<u8>) {
-    let (mut min, mut max) = (i64::MAX, i64::MIN);
-    for &value in values {
-        min = min.min(value);
-        max = max.max(value);
+    IntPlan::new(values).write(out);
+}
+
+/// How a lane would be written: what a writer with a choice compares before it writes.
+pub struct IntPlan<'a> {
+    values: &'a [i64],
+    form: Form,
+}
+
+enum Form {
+    Constant(i64),
+    Frame { min: i64, residuals: Residuals },
+    Delta { first: i64, step: i64, residuals: Residuals },
+}
+
+impl<'a> IntPlan<'a> {
+    /// Chooses the form for `values`.
+    pub fn new(values: &'a [i64]) -> Self {
+        let (mut min, mut max) = (i64::MAX, i64::MIN);
+        for &value in values {
+            min = min.min(value);
+            max = max.max(value);
+        }
+        if min >= max {
+            // All the same, or nothing at all, which is written as a frame of zero.
+            return Self { values, form: Form::Constant(if values.is_empty() { 0 } else { min }) };
+        }
+        let frame = Residuals::plan(values.len(), above(values, min));
+        let step = median_step(values);
+        let delta = Residuals::plan(values.len() - 1, off_step(values, step));
+        let form = if delta.bits.saturating_add(64) < frame.bits {
+            Form::Delta { first: values[0], step, residuals: delta }
+        } else {
+            Form::Frame { min, residuals: frame }
+        };
+        Self { values, form }
     }
-    if min >= max {
-        // A constant (or nothing at all, written as a frame of zero): no residuals.
-        out.push(0);
-        put_signed(out, if values.is_empty() { 0 } else { min });
-        out.push(0);
-        return;
+
+    /// About how many bits the lane will take.
+    pub fn bits(&self) -> u64 {
+        let signed = |value: i64| 8 * varint_len(zigzag(value)) as u64;
+        match &self.form {
+            Form::Constant(value) => signed(*value),
+            Form::Frame { min, residuals } => signed(*min) + residuals.bits,
+            Form::Delta { first, step, residuals } => signed(*first) + signed(*step) + residuals.bits,
+        }
     }
-    let above_min = |i: usize| values[i].wrapping_sub(min) as u64;
-    let frame = Plan::of(values.len(), above_min);
-    let step = median_step(values);
-    let off_step = |i: usize| zigzag(values[i + 1].wrapping_sub(values[i]).wrapping_sub(step));
-    let delta = Plan::of(values.len() - 1, off_step);
-    if delta.bits.saturating_add(64) < frame.bits {
-        out.push(DELTA | delta.width as u8);
-        put_signed(out, values[0]);
-        put_signed(out, step);
-        delta.write(off_step, out);
-    } else {
-        out.push(frame.width as u8);
-        put_signed(out, min);
-        frame.write(above_min, out);
+
+    /// Appends the lane.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        match &self.form {
+            Form::Constant(value) => {
+                out.push(0);
+                put_signed(out, *value);
+                out.push(0);
+            }
+            Form::Frame { min, residuals } => {
+                out.push(residuals.width as u8);
+                put_signed(out, *min);
+                residuals.write(above(self.values, *min), out);
+            }
+            Form::Delta { first, step, residuals } => {
+                out.push(DELTA | residuals.width as u8);
+                put_signed(out, *first);
+                put_signed(out, *step);
+                residuals.write(off_step(self.values, *step), out);
+            }
+        }
     }
+}
+
+/// Residual `i` of the FOR form.
+fn above(values: &[i64], min: i64) -> impl Fn(usize) -> u64 {
+    move |i| values[i].wrapping_sub(min) as u64
+}
+
+/// Residual `i` of the DELTA form.
+fn off_step(values: &[i64], step: i64) -> impl Fn(usize) -> u64 {
+    move |i| zigzag(values[i + 1].wrapping_sub(values[i]).wrapping_sub(step))
 }
 
 /// Reads a lane of `count` values.
@@ -110,17 +162,17 @@ fn decode_delta(reader: &mut ByteReader<'_>, width: u32, count: usize) -> Result
 }
 
 /// How residuals will be packed, and what that is estimated to take.
-struct Plan {
+struct Residuals {
     count: usize,
     width: u32,
     exceptions: u64,
     bits: u64,
 }
 
-impl Plan {
+impl Residuals {
     /// The width with the least `count * width + 16 * wider + 8/7 * missing` bits, where `wider` residuals do not fit
     /// and lack `missing` bits in all. Widths that more than a quarter exceeds are not considered.
-    fn of(count: usize, residual: impl Fn(usize) -> u64) -> Self {
+    fn plan(count: usize, residual: impl Fn(usize) -> u64) -> Self {
         // Two histograms, so that equal neighbours do not wait for each other's counter.
         let mut lengths = [[0u32; 65]; 2];
         for i in 0..count {
@@ -169,6 +221,7 @@ impl Plan {
         }
     }
 
+    /// Appends the low bits of the residuals.
     fn pack(&self, residual: impl Fn(usize) -> u64, out: &mut Vec<u8>) {
         let mask = (1u64 << self.width) - 1;
         let (mut word, mut filled) = (0u64, 0u32);

@@ -1,5 +1,3 @@
-//! The row encoding: every row comes back, and no bytes panic.
-
 use super::*;
 use proptest::prelude::*;
 

@@ -1,5 +1,3 @@
-//! What edits amount to, and which ones are refused.
-
 use super::*;
 use crate::manifest::check::check;
 use crate::manifest::edit::tests::{add, flushed, remove, table};

@@ -1,5 +1,3 @@
-//! Reconciliation: its three laws, and each rule by an example.
-
 use super::*;
 use crate::model::bytes::Bytes;
 use crate::model::clustering::Clustering;

@@ -1,5 +1,3 @@
-//! Merging against a plain model, in both directions.
-
 use super::*;
 use crate::model::bytes::Bytes;
 use crate::model::cell::{Cell, ColumnId};

@@ -6,3 +6,5 @@
 pub mod drop_times;
 pub mod meta;
 pub mod filter;
+pub mod layout;
+pub mod block;

@@ -1,0 +1,402 @@
+//! A data block as readers see it: checked once, each lane decoded when it is first asked for, then shared.
+//!
+//! The reader of an SSTable opens a block over its stored bytes and keeps it in the block cache. Projection (only the columns
+//! asked for), seeking (only clustering lanes) and caching are one mechanism: a lane that nobody asks for is never decoded.
+//! Rows come out of it in [`rows`](crate::sstable::block::rows), places are found in [`seek`](crate::sstable::block::seek).
+//!
+//! # Invariants
+//! 1. Opening checks the checksum, the directory and the shape (partitions, items, kinds). A lane's first use checks the lane
+//!    against that shape. What was handed out once cannot fail any more.
+//! 2. Items are numbered through the block; rows too, static ones apart from all others, which is how columns count.
+//!
+//! # Threads
+//! Everything is read-only but the lanes' once-cells: any number of threads may use a block. Two that ask for one lane at the same
+//! time may both decode it; one result is kept.
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use crate::encoding::bytes::ByteReader;
+use crate::encoding::bytes_lane::BytesLane;
+use crate::encoding::checksum::strip_checksum;
+use crate::encoding::int_lane::narrow_codes;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::life::Deletion;
+use crate::model::types::CqlType;
+use crate::sstable::block::builder::{CONTINUED, MAX_ITEMS, TS_RELATIVE, VERSION, kind};
+use crate::sstable::block::column::{ColumnData, ColumnParts, Elements, OwnLives, StateCounts};
+use crate::sstable::block::directory::Directory;
+use crate::sstable::block::life::Deletions;
+use crate::sstable::block::place::PlaceLane;
+use crate::sstable::block::shape::{Kinds, Lives, read_starts, sums};
+use crate::sstable::block::values::Lane;
+use crate::sstable::layout::{BlockSchema, LaneKind, lane_id};
+
+/// What an item is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemKind {
+    /// A row, with its INSERT's marker or without.
+    Row,
+    /// The partition's static row.
+    Static,
+    /// A place where the range deletion in force changes.
+    Bound,
+}
+
+/// One partition of a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockPartition<'a> {
+    /// Its serialised key.
+    pub key: &'a [u8],
+    /// Its items in this block.
+    pub items: Range<usize>,
+    /// Deletion of the whole partition.
+    pub deletion: Option<Deletion>,
+    /// Whether it began in an earlier block.
+    pub continued: bool,
+}
+
+/// A data block over its stored bytes. See the module's page.
+pub struct DecodedBlock {
+    bytes: Box<dyn AsRef<[u8]> + Send + Sync>,
+    schema: Arc<BlockSchema>,
+    directory: Directory,
+    continued: bool,
+    ts_relative: bool,
+    keys: BytesLane,
+    /// Where each partition's items begin, and the end of the last's.
+    starts: Vec<u32>,
+    partition_deletions: Deletions,
+    open: Option<Deletion>,
+    kinds: Option<Kinds>,
+    rows: usize,
+    static_rows: usize,
+    lives: OnceLock<Lives>,
+    row_deletions: OnceLock<Deletions>,
+    bounds: OnceLock<Bounds>,
+    places: Vec<OnceLock<PlaceLane>>,
+    columns: Vec<OnceLock<ColumnData>>,
+}
+
+/// The bounds of a block, in order.
+pub(super) struct Bounds {
+    /// 2 * values in the prefix + 1 if it stands after what has the prefix.
+    pub(super) codes: Vec<u32>,
+    pub(super) deletions: Deletions,
+}
+
+impl DecodedBlock {
+    /// Opens the block stored in `bytes`, checksum included, written with `schema`.
+    ///
+    /// # Errors
+    /// `Corrupt` if a byte is not as it was written or the contents do not fit together, `Unsupported` if the block is of a newer
+    /// version.
+    pub fn open(bytes: Box<dyn AsRef<[u8]> + Send + Sync>, schema: Arc<BlockSchema>) -> Result<Self> {
+        let block = strip_checksum((*bytes).as_ref(), "block")?;
+        let mut reader = ByteReader::new(block);
+        let version = reader.u8()?;
+        if version != VERSION {
+            let text = format!("block of version {version}, this build reads {VERSION}");
+            return Err(Error::new(ErrorKind::Unsupported, text));
+        }
+        let flags = reader.u8()?;
+        if flags & !(CONTINUED | TS_RELATIVE) != 0 {
+            return Err(reader.error(&format!("unknown flags {flags:#x} in a block")));
+        }
+        let partitions = reader.varint_up_to(MAX_ITEMS as u64, "number of partitions")? as usize;
+        let items = reader.varint_up_to(MAX_ITEMS as u64, "number of items")? as usize;
+        let lanes = reader.count(4, "lanes")?;
+        let directory = Directory::read(&mut reader, lanes)?;
+        let clusterings = schema.clustering().len();
+        directory.check_ids(lane_id::column(clusterings, schema.columns().len(), 0))?;
+        let keys = directory.bytes(block, lane_id::KEY, partitions)?;
+        let starts = read_starts(&directory, block, partitions, items)?;
+        let partition_deletions = directory.deletions(block, lane_id::PARTITION_DELETION, partitions)?;
+        let open = directory.deletions(block, lane_id::OPEN, 1)?.at(0);
+        let kinds = match directory.ints(block, lane_id::KIND, items)? {
+            Some(kinds) => Some(Kinds::new(&kinds, &starts)?),
+            None => None,
+        };
+        let [rows, static_rows] = kinds.as_ref().map_or([items, 0], Kinds::rows);
+        let ts_relative = flags & TS_RELATIVE != 0;
+        let first_place = schema.clustering().first().map(|column| LaneKind::of(&column.ty));
+        if ts_relative && !matches!(first_place, Some(LaneKind::Int(_))) {
+            return Err(Error::malformed("write times of a block refer to a clustering that is no time"));
+        }
+        Ok(Self {
+            continued: flags & CONTINUED != 0,
+            ts_relative,
+            keys,
+            starts,
+            partition_deletions,
+            open,
+            kinds,
+            rows,
+            static_rows,
+            lives: OnceLock::new(),
+            row_deletions: OnceLock::new(),
+            bounds: OnceLock::new(),
+            places: schema.clustering().iter().map(|_| OnceLock::new()).collect(),
+            columns: schema.columns().iter().map(|_| OnceLock::new()).collect(),
+            directory,
+            schema,
+            bytes,
+        })
+    }
+
+    fn body(&self) -> &[u8] {
+        (*self.bytes).as_ref()
+    }
+
+    /// The columns that the block was written with.
+    pub fn schema(&self) -> &Arc<BlockSchema> {
+        &self.schema
+    }
+
+    /// Number of partitions that have something in the block.
+    pub fn partitions(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Partition `p`.
+    ///
+    /// # Panics
+    /// If `p` is not below [`DecodedBlock::partitions`]. So do the accessors below for items out of range.
+    pub fn partition(&self, p: usize) -> BlockPartition<'_> {
+        BlockPartition {
+            key: self.keys.get(p),
+            items: self.starts[p] as usize..self.starts[p + 1] as usize,
+            deletion: self.partition_deletions.at(p),
+            continued: p == 0 && self.continued,
+        }
+    }
+
+    /// The partition that item `i` belongs to.
+    pub fn partition_of(&self, i: usize) -> usize {
+        self.starts.partition_point(|&start| start as usize <= i) - 1
+    }
+
+    /// Number of items.
+    pub fn items(&self) -> usize {
+        self.starts[self.starts.len() - 1] as usize
+    }
+
+    /// Number of rows without static ones.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// What item `i` is.
+    #[inline]
+    pub fn kind(&self, i: usize) -> ItemKind {
+        match self.kind_code(i) {
+            kind::STATIC => ItemKind::Static,
+            kind::BOUND => ItemKind::Bound,
+            _ => ItemKind::Row,
+        }
+    }
+
+    /// Whether all items are rows with a marker; then item `i` is row `i` of every column.
+    pub fn all_rows_marked(&self) -> bool {
+        self.kinds.is_none()
+    }
+
+    #[inline]
+    pub(super) fn kind_code(&self, i: usize) -> i64 {
+        self.kinds.as_ref().map_or(kind::ROW, |kinds| kinds.kinds[i].into())
+    }
+
+    /// The number of item `i` among the items of its kind: the row number that columns go by.
+    #[inline]
+    pub fn number(&self, i: usize) -> usize {
+        self.kinds.as_ref().map_or(i, |kinds| kinds.numbers[i] as usize)
+    }
+
+    /// Number of bounds.
+    pub fn bound_count(&self) -> usize {
+        self.kinds.as_ref().map_or(0, |kinds| kinds.bounds)
+    }
+
+    /// Whether any item carries a TTL. Cells with a TTL of their own do not count: see [`ColumnData::is_dense`].
+    pub fn has_row_ttls(&self) -> bool {
+        self.directory.has(lane_id::TTL)
+    }
+
+    /// Whether no partition, row or range deletion is in the block. Tombstones of cells do not count: see [`ColumnData::is_dense`].
+    pub fn has_no_deletions(&self) -> bool {
+        self.partition_deletions.is_empty()
+            && self.open.is_none()
+            && !self.directory.has(lane_id::ROW_DELETION)
+            && !self.directory.has(lane_id::BOUND_DELETION)
+    }
+
+    /// The range deletion in force where the block begins, in its first partition.
+    pub fn open_deletion(&self) -> Option<Deletion> {
+        self.open
+    }
+
+    /// Write times and TTLs of all items.
+    ///
+    /// # Errors
+    /// `Corrupt` if the lanes are damaged; so for all lanes below, at their first use.
+    pub fn lives(&self) -> Result<&Lives> {
+        get_or_init(&self.lives, || {
+            let (block, items) = (self.body(), self.items());
+            let mut timestamps = self.directory.ints_or_zeros(block, lane_id::TS, items)?;
+            if self.ts_relative
+                && let Lane::Ints(_, places) = self.place(0)?.values()
+            {
+                for (timestamp, place) in timestamps.iter_mut().zip(places) {
+                    *timestamp = timestamp.wrapping_add(place.wrapping_mul(1000));
+                }
+            }
+            let ttls = self.directory.ints(block, lane_id::TTL, items)?;
+            if ttls.iter().flatten().any(|&ttl| i32::try_from(ttl).is_err()) {
+                return Err(Error::malformed("a row's TTL is out of range"));
+            }
+            let expiries = self.directory.ints(block, lane_id::EXPIRY, items)?;
+            Ok(Lives { timestamps, ttls, expiries })
+        })
+    }
+
+    /// Deletions of rows, by item.
+    pub(super) fn row_deletions(&self) -> Result<&Deletions> {
+        let decode = || self.directory.deletions(self.body(), lane_id::ROW_DELETION, self.items());
+        get_or_init(&self.row_deletions, decode)
+    }
+
+    pub(super) fn bounds(&self) -> Result<&Bounds> {
+        get_or_init(&self.bounds, || {
+            let (block, count) = (self.body(), self.bound_count());
+            let codes = self.directory.ints_or_zeros(block, lane_id::BOUND, count)?;
+            let limit = 2 * self.schema.clustering().len() as u64 + 2;
+            let codes = narrow_codes(&codes, limit, "bounds")?;
+            let deletions = self.directory.deletions(block, lane_id::BOUND_DELETION, count)?;
+            Ok(Bounds { codes, deletions })
+        })
+    }
+
+    /// The values of clustering column `k`, one per item.
+    pub fn place(&self, k: usize) -> Result<&PlaceLane> {
+        get_or_init(&self.places[k], || {
+            let column = &self.schema.clustering()[k];
+            self.read_place(lane_id::clustering(k), self.items(), &column.ty, column.desc)
+        })
+    }
+
+    /// All clustering lanes; decoded when this returns.
+    pub(super) fn all_places(&self) -> Result<impl Iterator<Item = &PlaceLane> + Clone> {
+        for k in 0..self.places.len() {
+            self.place(k)?;
+        }
+        Ok(self.places.iter().filter_map(OnceLock::get))
+    }
+
+    fn read_place(&self, id: u64, count: usize, ty: &CqlType, desc: bool) -> Result<PlaceLane> {
+        let block = self.body();
+        let kind = LaneKind::of(ty);
+        let values = self.directory.lane(block, id, count, kind)?;
+        let empties = self.directory.ints(block, id + 1, count)?;
+        if kind == LaneKind::Bytes && empties.is_some() {
+            return Err(Error::malformed(format!("lane {} does not belong to byte strings", id + 1)));
+        }
+        Ok(PlaceLane::new(ty, desc, values, empties))
+    }
+
+    /// The cells of the column in `slot` of [`DecodedBlock::schema`].
+    pub fn column(&self, slot: usize) -> Result<&ColumnData> {
+        get_or_init(&self.columns[slot], || {
+            self.read_column(slot).map_err(|error| {
+                let column = self.schema.columns()[slot].id.0;
+                Error::malformed(format!("column {column} of a block: {}", error.message()))
+            })
+        })
+    }
+
+    fn read_column(&self, slot: usize) -> Result<ColumnData> {
+        let (block, directory) = (self.body(), &self.directory);
+        let id = |part| lane_id::column(self.places.len(), slot, part);
+        let column = &self.schema.columns()[slot];
+        let rows = if self.schema.slots(true).contains(&slot) { self.static_rows } else { self.rows };
+        let starts = match column.path_type() {
+            Some(_) => {
+                let cells = directory.ints_or_zeros(block, id(lane_id::CELLS), rows)?;
+                Some(sums(&cells, directory.values(id(lane_id::PATH)), "elements of collections")?)
+            }
+            None => None,
+        };
+        let elements = starts.as_ref().map_or(rows, |starts| starts[rows] as usize);
+        let states = directory.ints(block, id(lane_id::STATE), elements)?;
+        let kind = LaneKind::of(column.cell_type());
+        let numeric = kind != LaneKind::Bytes;
+        let absent = starts.is_none() && states.is_none() && !directory.has(id(lane_id::VALUE));
+        let counts = match &states {
+            Some(states) => StateCounts::of(states, numeric, starts.as_deref())
+                .ok_or_else(|| Error::malformed("unknown or misplaced states of cells"))?,
+            None => StateCounts { values: if absent { 0 } else { elements }, own: 0 },
+        };
+        let values = directory.lane(block, id(lane_id::VALUE), counts.values, kind)?;
+        let own = OwnLives {
+            timestamps: directory.ints_or_zeros(block, id(lane_id::OWN), counts.own)?,
+            ttls: directory.ints_or_zeros(block, id(lane_id::OWN) + 1, counts.own)?,
+            seconds: directory.ints_or_zeros(block, id(lane_id::OWN) + 2, counts.own)?,
+        };
+        let elements = match (starts, column.path_type()) {
+            (Some(starts), Some(ty)) => {
+                let paths = self.read_place(id(lane_id::PATH), elements, ty, false)?;
+                Some(Elements { starts, paths })
+            }
+            _ => None,
+        };
+        ColumnData::new(ColumnParts { rows, numeric, states, values, own, elements })
+    }
+
+    /// Integers of the column in `slot`: one per row that has one ([`ColumnData::value_of`]); `None` for other types.
+    pub fn int_column(&self, slot: usize) -> Result<Option<&[i64]>> {
+        Ok(if let Lane::Ints(_, values) = self.column(slot)?.values() { Some(values) } else { None })
+    }
+
+    /// Doubles of the column in `slot`: one per row that has one; `None` for other types, single floats among them.
+    pub fn double_column(&self, slot: usize) -> Result<Option<&[f64]>> {
+        Ok(if let Lane::Doubles(values) = self.column(slot)?.values() { Some(values) } else { None })
+    }
+
+    /// Byte strings of the column in `slot`: one per row that has one; `None` for numeric types.
+    pub fn bytes_column(&self, slot: usize) -> Result<Option<&BytesLane>> {
+        Ok(if let Lane::Bytes(values) = self.column(slot)?.values() { Some(values) } else { None })
+    }
+
+    /// Bytes of memory held now: the stored block and the lanes decoded so far. Grows as lanes are used.
+    pub fn memory_bytes(&self) -> usize {
+        let places = self.places.iter().filter_map(OnceLock::get).map(PlaceLane::memory_bytes).sum::<usize>();
+        let columns =
+            self.columns.iter().filter_map(OnceLock::get).map(ColumnData::memory_bytes).sum::<usize>();
+        let lives = self.lives.get().map_or(0, |lives| {
+            let each = 1 + usize::from(lives.ttls.is_some()) + usize::from(lives.expiries.is_some());
+            8 * each * lives.timestamps.len()
+        });
+        let deletions = self.row_deletions.get().map_or(0, Deletions::memory_bytes);
+        let bounds = self.bounds.get().map_or(0, |b| 4 * b.codes.len() + b.deletions.memory_bytes());
+        let kinds = self.kinds.as_ref().map_or(0, |kinds| 5 * kinds.kinds.len());
+        let fixed = size_of::<Self>() + self.keys.memory_bytes() + 4 * self.starts.len();
+        let slots = self.columns.len() * size_of::<OnceLock<ColumnData>>();
+        fixed + slots + self.body().len() + places + columns + lives + deletions + bounds + kinds
+    }
+}
+
+impl std::fmt::Debug for DecodedBlock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (partitions, items) = (self.partitions(), self.items());
+        f.debug_struct("DecodedBlock").field("partitions", &partitions).field("items", &items).finish()
+    }
+}
+
+fn get_or_init<T>(cell: &OnceLock<T>, init: impl FnOnce() -> Result<T>) -> Result<&T> {
+    match cell.get() {
+        Some(value) => Ok(value),
+        None => {
+            let value = init()?;
+            Ok(cell.get_or_init(|| value))
+        }
+    }
+}

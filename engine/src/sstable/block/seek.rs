@@ -1,0 +1,94 @@
+//! Finding a place among the items of a partition: binary search on clustering lanes, without building rows.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use crate::error::Result;
+use crate::model::clustering::Bound;
+use crate::sstable::block::decoded::{DecodedBlock, ItemKind};
+use crate::sstable::block::place::{SoughtValue, sought_values};
+use crate::sstable::layout::BlockSchema;
+
+/// A bound made ready for comparison with the lanes of any block of one schema.
+#[derive(Clone, Debug)]
+pub struct SeekBound {
+    values: Vec<SoughtValue>,
+    after: bool,
+}
+
+impl SeekBound {
+    /// Takes `bound` apart into the values of its prefix.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Invalid` if it is not a bound of the clustering columns of `schema`.
+    pub fn new(schema: &BlockSchema, bound: &Bound) -> Result<Self> {
+        Ok(Self { values: sought_values(schema, bound)?, after: bound.is_after() })
+    }
+}
+
+impl DecodedBlock {
+    /// The first item in `items` (of one partition) that stands at or after `bound`; the end of `items` if none does. A static row
+    /// stands before every bound. A bound that stands exactly there counts as at it.
+    ///
+    /// # Errors
+    /// `Corrupt` if a clustering lane is damaged.
+    ///
+    /// # Panics
+    /// If `items` passes [`DecodedBlock::items`].
+    pub fn seek(&self, items: Range<usize>, bound: &SeekBound) -> Result<usize> {
+        let mut start = items.start;
+        if start < items.end && self.kind(start) == ItemKind::Static {
+            start += 1;
+        }
+        if bound.values.is_empty() && !bound.after {
+            return Ok(start);
+        }
+        if let [value] = bound.values.as_slice()
+            && let (Some(sought), Some((places, desc))) = (value.int(), self.place(0)?.plain_ints())
+            && self.bound_count() == 0
+        {
+            let places = &places[start..items.end];
+            return Ok(start
+                + match (desc, bound.after) {
+                    (false, false) => places.partition_point(|&place| place < sought),
+                    (false, true) => places.partition_point(|&place| place <= sought),
+                    (true, false) => places.partition_point(|&place| place > sought),
+                    (true, true) => places.partition_point(|&place| place >= sought),
+                });
+        }
+        let (mut low, mut high) = (start, items.end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.compare_to_bound(middle, bound)? {
+                Ordering::Less => low = middle + 1,
+                _ => high = middle,
+            }
+        }
+        Ok(low)
+    }
+
+    /// How item `i` stands to `bound`; `Equal` only for a bound at the very place.
+    fn compare_to_bound(&self, i: usize, bound: &SeekBound) -> Result<Ordering> {
+        let (own_values, own_after) = match self.kind(i) {
+            ItemKind::Bound => {
+                let code = self.bounds()?.codes[self.number(i)] as usize;
+                (code / 2, code % 2 == 1)
+            }
+            _ => (usize::MAX, false),
+        };
+        for (k, value) in bound.values.iter().enumerate().take(own_values) {
+            match self.place(k)?.compare(i, value)? {
+                Ordering::Equal => {}
+                unequal => return Ok(unequal),
+            }
+        }
+        let sides = |after: bool| if after { Ordering::Greater } else { Ordering::Less };
+        Ok(match own_values.cmp(&bound.values.len()) {
+            Ordering::Equal => own_after.cmp(&bound.after),
+            // The item's prefix is shorter: it stands before or after all that has it, the sought place too.
+            Ordering::Less => sides(own_after),
+            // The sought prefix is shorter, and the item has it.
+            Ordering::Greater => sides(bound.after).reverse(),
+        })
+    }
+}
