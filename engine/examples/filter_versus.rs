@@ -4,6 +4,7 @@
 //! ```text
 //! cargo run --release -p skep-engine --example filter_versus
 //! ```
+#![expect(clippy::disallowed_methods, reason = "it measures time")]
 
 use bloomfilter::Bloom;
 use skep_engine::model::token::hash128;

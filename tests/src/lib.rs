@@ -1,2 +1,4 @@
 //! Shared parts of the tests across crates.
 #![forbid(unsafe_code)]
+
+pub mod source;

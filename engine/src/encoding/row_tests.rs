@@ -1,3 +1,5 @@
+//! The row encoding: every row comes back, and no bytes panic.
+
 use super::*;
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! Schemas come back from their bytes; damaged ones are refused.
+
 use super::*;
 use proptest::prelude::*;
 use std::sync::Arc;

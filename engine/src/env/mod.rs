@@ -20,10 +20,12 @@
 //! No asynchronous calls: the engine's threads are few and block. No positioned writes: every format of skep is
 //! written once from front to back.
 
+#[expect(clippy::disallowed_methods, reason = "here is where time comes from")]
 mod clock;
 #[expect(unsafe_code, reason = "mapping a file into memory has no safe interface")]
 mod mmap;
 mod names;
+#[expect(clippy::disallowed_methods, reason = "this is the door to the file system")]
 mod os;
 mod random;
 #[cfg(any(test, feature = "sim"))]

@@ -1,3 +1,5 @@
+//! Edits come back from their bytes; damaged ones are refused.
+
 use super::*;
 use crate::encoding::schema::tests::any_schema;
 use crate::model::clustering::ClusteringRange;

@@ -1,3 +1,5 @@
+//! What edits amount to, and which ones are refused.
+
 use super::*;
 use crate::manifest::check::check;
 use crate::manifest::edit::tests::{add, flushed, remove, table};

@@ -21,9 +21,10 @@ pub fn compare_cells(a: &Cell, b: &Cell) -> Ordering {
 }
 
 fn compare_tied_cells(a: &Cell, b: &Cell) -> Ordering {
-    let rank = |cell: &Cell| match cell.is_tombstone() {
-        true => 2,
-        false => i32::from(cell.is_expiring()),
+    // An expired cell whose value a compaction dropped still counts as expiring: it has a TTL, a tombstone has none.
+    let rank = |cell: &Cell| match cell.is_expiring() {
+        true => 1,
+        false => 2 * i32::from(cell.is_tombstone()),
     };
     rank(a)
         .cmp(&rank(b))

@@ -1,3 +1,5 @@
+//! Reconciliation: its three laws, and each rule by an example.
+
 use super::*;
 use crate::model::bytes::Bytes;
 use crate::model::clustering::Clustering;

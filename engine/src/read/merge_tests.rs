@@ -1,3 +1,5 @@
+//! Merging against a plain model, in both directions.
+
 use super::*;
 use crate::model::bytes::Bytes;
 use crate::model::cell::{Cell, ColumnId};

@@ -1,0 +1,28 @@
+//! Explains the bytes of a segment.
+
+use crate::annotate::Annotation;
+use crate::commitlog::segment::{HEADER_BYTES, Header, framer};
+use crate::record;
+
+/// Explains `bytes`, the whole of segment `id`, damage included. `payload` explains a payload, given with its offset in the
+/// file: what a payload means is not known here.
+pub fn dump(id: u64, bytes: &[u8], payload: impl FnMut(u64, &[u8]) -> Vec<Annotation>) -> Vec<Annotation> {
+    let mut list = match Header::decode(bytes) {
+        Ok(header) => vec![
+            Annotation::new(0, 8, "magic"),
+            Annotation::new(8, 4, "layout version"),
+            Annotation::new(12, 8, format!("segment {}", header.segment)),
+            Annotation::new(20, 8, format!("first segment of this run {}", header.run)),
+            Annotation::new(28, 8, format!("bytes of the segment before {}", header.previous_bytes)),
+            Annotation::new(36, 4, "header checksum"),
+        ],
+        Err(error) => {
+            let len = bytes.len().min(HEADER_BYTES) as u64;
+            vec![Annotation::new(0, len, format!("DAMAGED header: {}", error.message()))]
+        }
+    };
+    if let Some(records) = bytes.get(HEADER_BYTES..) {
+        list.extend(record::dump(framer(id), records, HEADER_BYTES as u64, payload));
+    }
+    list
+}

@@ -1,0 +1,258 @@
+//! Reads the log back when a store is opened.
+//!
+//! `db/open` calls [`replay`] and applies the payloads that are not flushed yet; when all of them are in SSTables it calls
+//! [`remove_replayed`]. Replaying changes no file, so that it may be killed and begun again any number of times.
+//!
+//! # What is a crash, and what is damage
+//! A segment ends *torn* when bytes follow its last valid record and no valid record stands behind them. That is what a
+//! crash leaves in the segment that was being written: accepted and reported. It is damage
+//!
+//! * when the next segment's header says that this one was longer (it was synced that far before the next was begun), or
+//! * when a later segment of the same run holds a record.
+//!
+//! A valid record behind invalid bytes is always damage. [`ReplayMode::Strict`] refuses damage with segment and offset;
+//! [`ReplayMode::Salvage`] keeps every record whose checksum holds and reports the ranges it left out.
+//!
+//! # Not here
+//! A newest segment that was cut at the end of a record looks like one that ended there; nobody can tell.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::commitlog::segment::{HEADER_BYTES, Header, framer, list_segments};
+use crate::env::{DataDir, Env, ReadableFile};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::position::LogPosition;
+use crate::options::ReplayMode;
+use crate::record::{End, RecordReader};
+
+/// The end of a segment as a crash left it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TornTail {
+    /// The segment.
+    pub segment: u64,
+    /// Where its last whole record ends, bytes.
+    pub offset: u64,
+    /// Bytes behind that, which were ignored.
+    pub dropped_bytes: u64,
+}
+
+/// A damaged range of a segment that salvage left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// The segment.
+    pub segment: u64,
+    /// First damaged byte.
+    pub from: u64,
+    /// Just behind the last damaged byte; as `from` if the bytes are missing altogether.
+    pub to: u64,
+    /// What is wrong there.
+    pub why: String,
+}
+
+/// What a replay did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReplaySummary {
+    /// Segment files read.
+    pub segments: u64,
+    /// Number of the newest one, 0 if there is none: what [`remove_replayed`] is to be called with.
+    pub last_segment: u64,
+    /// Payloads handed out.
+    pub records: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Ends that a crash tore, usually one at most.
+    pub torn: Vec<TornTail>,
+    /// What salvage left out; empty in strict mode.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Hands every payload of the log to `each`, in order, with its position. The memory that a payload lies in is only
+/// mapped: a log may be larger than memory.
+///
+/// # Errors
+/// `Corrupt` with segment and offset for damage in strict mode, after the payloads in front of it were handed out; `Unsupported`
+/// for a segment of another version; what `each` returns; errors of the disk.
+pub fn replay(
+    env: &dyn Env,
+    dir: &DataDir,
+    mode: ReplayMode,
+    each: &mut dyn FnMut(LogPosition, &[u8]) -> Result<()>,
+) -> Result<ReplaySummary> {
+    let ids = list_segments(env, dir)?;
+    let last_segment = ids.last().copied().unwrap_or(0);
+    let summary = ReplaySummary { segments: ids.len() as u64, last_segment, ..ReplaySummary::default() };
+    let mut replay = Replay { env, dir, mode, ids, summary };
+    for index in 0..replay.ids.len() {
+        replay.segment(index, each)?;
+    }
+    Ok(replay.summary)
+}
+
+/// Removes all segments up to number `upto`, durably, oldest first. Call it when everything they hold is in SSTables.
+///
+/// # Errors
+/// If a file cannot be removed or the directory not be synced; call it again then.
+pub fn remove_replayed(env: &dyn Env, dir: &DataDir, upto: u64) -> Result<()> {
+    let old: Vec<u64> = list_segments(env, dir)?.into_iter().filter(|id| *id <= upto).collect();
+    if old.is_empty() {
+        return Ok(());
+    }
+    old.into_iter().try_for_each(|id| env.remove(&dir.segment(id)))?;
+    env.sync_dir(&dir.commitlog())
+}
+
+struct Replay<'a> {
+    env: &'a dyn Env,
+    dir: &'a DataDir,
+    mode: ReplayMode,
+    ids: Vec<u64>,
+    summary: ReplaySummary,
+}
+
+/// An opened segment.
+struct Segment {
+    id: u64,
+    path: PathBuf,
+    file: Arc<dyn ReadableFile>,
+    /// `Err` says what is wrong with it: `Invalid` if it is whole but another segment's, else `Corrupt`.
+    header: std::result::Result<Header, Error>,
+}
+
+impl Segment {
+    fn records(&self) -> RecordReader<'_> {
+        let bytes = self.file.bytes().get(HEADER_BYTES..).unwrap_or_default();
+        RecordReader::new(framer(self.id), bytes, HEADER_BYTES as u64)
+    }
+
+    fn holds_a_record(&self) -> bool {
+        let mut records = self.records();
+        records.next().is_some() || matches!(records.end(), End::Corrupt { .. })
+    }
+}
+
+impl Replay<'_> {
+    fn open(&self, id: u64) -> Result<Segment> {
+        let path = self.dir.segment(id);
+        let file = self.env.open_read(&path)?;
+        let header = match Header::decode(file.bytes()) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => return Err(error.at(&path, 0)),
+            Ok(header) if header.segment != id => {
+                let message =
+                    format!("its header says that it is segment {}: rename it back", header.segment);
+                Err(Error::invalid(message))
+            }
+            header => header,
+        };
+        Ok(Segment { id, path, file, header })
+    }
+
+    fn segment(
+        &mut self,
+        index: usize,
+        each: &mut dyn FnMut(LogPosition, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let Some(&id) = self.ids.get(index) else { return Ok(()) };
+        let segment = self.open(id)?;
+        let mut records = segment.records();
+        if let Err(error) = &segment.header {
+            let len = segment.file.len();
+            if error.kind() == ErrorKind::Invalid {
+                return self.damage(&segment, 0, len, error.message());
+            }
+            if !segment.holds_a_record() {
+                return self.torn(index, &segment, 0, len, error.message());
+            }
+            self.damage(&segment, 0, HEADER_BYTES as u64, error.message())?;
+        }
+        loop {
+            for record in records.by_ref() {
+                each(LogPosition { segment: id, offset: record.end() }, record.payload)?;
+                self.summary.records += 1;
+                self.summary.bytes += record.payload.len() as u64;
+            }
+            match records.end() {
+                End::Clean { offset } => return self.check_length(index, &segment, offset),
+                End::TornTail { offset, bytes, tail } => {
+                    return self.torn(index, &segment, offset, bytes, &tail.to_string());
+                }
+                End::Corrupt { offset, resumes } => {
+                    let to = resumes.unwrap_or(segment.file.len());
+                    self.damage(&segment, offset, to, "no valid record, although others follow")?;
+                    records.seek(to);
+                }
+            }
+        }
+    }
+
+    /// A segment that ends with a whole record at `end`: was it longer once?
+    fn check_length(&mut self, index: usize, segment: &Segment, end: u64) -> Result<()> {
+        match self.length_once(index, segment.id)? {
+            Some(once) if once > end => {
+                let why = format!("it ends here, but had {once} bytes when the next one was begun");
+                self.damage(segment, end, end, &why)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A segment whose last `bytes` bytes, from `offset` on, hold no record.
+    fn torn(&mut self, index: usize, segment: &Segment, offset: u64, bytes: u64, why: &str) -> Result<()> {
+        let once = self.length_once(index, segment.id)?;
+        let crash = match once {
+            Some(once) => once <= offset,
+            None => !self.written_on(index, segment.id)?,
+        };
+        if !crash {
+            let to = offset.saturating_add(bytes);
+            return self.damage(
+                segment,
+                offset,
+                to,
+                &format!("no valid record, although later segments hold some ({why})"),
+            );
+        }
+        if bytes > 0 || offset == 0 {
+            self.summary.torn.push(TornTail { segment: segment.id, offset, dropped_bytes: bytes });
+        }
+        Ok(())
+    }
+
+    /// Bytes that segment `id` had when the next one was begun, if that one is there and tells.
+    fn length_once(&self, index: usize, id: u64) -> Result<Option<u64>> {
+        match self.ids.get(index + 1) {
+            Some(&next) if Some(next) == id.checked_add(1) => {
+                let header = self.open(next)?.header.ok();
+                Ok(header.map(|header| header.previous_bytes).filter(|bytes| *bytes > 0))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether the run that wrote segment `id` went on to write records into later segments.
+    fn written_on(&self, index: usize, id: u64) -> Result<bool> {
+        for &later in self.ids.get(index + 1..).unwrap_or_default() {
+            let segment = self.open(later)?;
+            // Without a header, the run is unknown and may be the same.
+            let run = segment.header.as_ref().map_or(0, |header| header.run);
+            if run <= id && segment.holds_a_record() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn damage(&mut self, segment: &Segment, from: u64, to: u64, why: &str) -> Result<()> {
+        match self.mode {
+            ReplayMode::Strict => {
+                let message = format!("segment {} of the commit log is damaged: {why}", segment.id);
+                Err(Error::corrupt(&segment.path, from, message)
+                    .hint("restore the file, or open in salvage mode, which keeps every whole record and lists what is lost"))
+            }
+            ReplayMode::Salvage => {
+                self.summary.skipped.push(Skipped { segment: segment.id, from, to, why: why.to_owned() });
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Compaction on one page: files become fewer, expired data goes, tombstones go once nothing needs them.
+//!
+//! ```text
+//! the table's `compaction` option          settings
+//! cards of files, the clock  -> tasks      strategy: tiered (by size) or window (by write time)
+//!   expired files, dropped unread          expired
+//! a task                     -> files      job: merge, purge, write; or block by block, unread
+//!   what may be left out                   purge
+//!   one file per window                    split (flushes of tables with windows use it too)
+//!   how fast                               pace
+//! what was done, and why                   history
+//! ```
+//!
+//! The background worker asks a strategy for tasks after each flush and on a timer, runs them, and installs the result in
+//! manifest and view: inputs leave and outputs enter in one step. Strategies read no file and jobs choose none.
+//!
+//! # Not here
+//! LeveledCompactionStrategy and UnifiedCompactionStrategy: [`settings`] refuses them by name.
+
+pub mod settings;
+pub mod expired;
+pub mod purge;
+pub mod history;
+pub mod strategy;
+mod tiered;
+mod window;
+pub mod split;
+pub mod pace;
+#[cfg(test)]
+pub(crate) mod testing;

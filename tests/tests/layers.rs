@@ -1,0 +1,220 @@
+//! The shape of the code: who imports whom, in which order the modules stand, and how files are written.
+//!
+//! The order of [`MODULES`] is the reading order: of `engine/src/lib.rs`, of ARCHITECTURE.md and of the book. A module imports only
+//! from modules above it, and only from those that its line names.
+
+use skep_tests::source::{Source, files, names_after, read};
+
+/// Each module of the engine with the ones it may import. Modules not yet written may be missing in `lib.rs`.
+const MODULES: &[(&str, &[&str])] = &[
+    ("error", &[]),
+    ("annotate", &[]),
+    ("options", &["error"]),
+    ("model", &["error"]),
+    ("encoding", &["error", "model"]),
+    ("env", &["error", "model"]),
+    ("record", &["error", "annotate", "encoding"]),
+    ("commitlog", &["error", "annotate", "options", "model", "encoding", "env", "record"]),
+    ("memtable", &["error", "model", "encoding"]),
+    ("sstable", &["error", "annotate", "options", "model", "encoding", "env"]),
+    ("manifest", &["error", "annotate", "model", "encoding", "env", "record", "sstable"]),
+    ("view", &["error", "model", "memtable", "sstable", "manifest"]),
+    (
+        "write",
+        &[
+            "error",
+            "options",
+            "model",
+            "encoding",
+            "env",
+            "commitlog",
+            "memtable",
+            "sstable",
+            "manifest",
+            "view",
+        ],
+    ),
+    ("read", &["error", "options", "model", "encoding", "env", "memtable", "sstable", "manifest", "view"]),
+    ("compact", &["error", "options", "model", "encoding", "env", "sstable", "manifest", "view", "read"]),
+    ("inspect", &["error", "annotate", "model", "env", "record", "commitlog", "sstable", "manifest"]),
+    ("db", ANY),
+];
+
+/// Marks the module that may import all above it.
+const ANY: &[&str] = &["*"];
+
+/// Production lines that a file may have.
+const MAX_LINES: usize = 500;
+
+/// Files that may be longer, and why.
+const LONG_FILES: &[(&str, &str)] = &[(
+    "engine/src/encoding/row.rs",
+    "writer and reader of one encoding, field by field; apart they would have to be read side by side",
+)];
+
+/// The only file with unsafe code.
+const UNSAFE: &str = "engine/src/env/mmap.rs";
+
+/// The module that a file of the engine belongs to.
+fn module(path: &str) -> &str {
+    let rest = path.strip_prefix("engine/src/").unwrap_or(path);
+    rest.split('/').next().unwrap_or(rest).trim_end_matches(".rs")
+}
+
+fn allowed(module: &str) -> Option<Vec<&'static str>> {
+    let place = MODULES.iter().position(|(name, _)| *name == module)?;
+    match MODULES[place].1 {
+        ANY => Some(MODULES[..place].iter().map(|(name, _)| *name).collect()),
+        names => Some(names.to_vec()),
+    }
+}
+
+/// What is wrong with a file's imports, as `path: reason` lines.
+fn import_faults(source: &Source) -> Vec<String> {
+    let own = module(&source.path);
+    if own == "lib" {
+        return Vec::new();
+    }
+    let Some(allowed) = allowed(own) else {
+        return vec![format!("{}: module {own} is not in the list of tests/tests/layers.rs", source.path)];
+    };
+    let mut faults = Vec::new();
+    for line in source.code() {
+        let mut fault = |reason: String| faults.push(format!("{}: {reason}: {}", source.path, line.trim()));
+        for name in names_after(line, "crate::") {
+            if name.is_empty() {
+                fault("`use crate::{...}`; write one `use` per module".into());
+            } else if name != own && !allowed.contains(&name) {
+                fault(format!("{own} may not import {name}"));
+            }
+        }
+        if line.contains("super::super::") {
+            fault("`super::super::`; name the module from `crate::`".into());
+        }
+        if line.trim_start().starts_with("use ") && line.contains("::*") {
+            fault("glob import".into());
+        }
+    }
+    faults
+}
+
+fn check(faults: Vec<String>) {
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+#[test]
+fn the_list_allows_only_what_stands_above() {
+    for (place, (name, names)) in MODULES.iter().enumerate() {
+        for import in names.iter().filter(|import| **import != "*") {
+            assert!(MODULES[..place].iter().any(|(above, _)| above == import), "{name} imports {import}");
+        }
+    }
+}
+
+#[test]
+fn modules_import_only_from_above() {
+    check(Source::all("engine/src").iter().flat_map(import_faults).collect());
+}
+
+#[test]
+fn a_breach_would_be_found() {
+    let faults = |path: &str, text: &str| {
+        import_faults(&Source { path: path.into(), text: text.into(), is_test: false }).len()
+    };
+    assert_eq!(faults("engine/src/error.rs", "use crate::write::WriteBatch;\n"), 1);
+    assert_eq!(faults("engine/src/read/scan.rs", "use crate::commitlog::CommitLog;\n"), 1);
+    assert_eq!(faults("engine/src/db/mod.rs", "use crate::commitlog::CommitLog;\n"), 0);
+    assert_eq!(faults("engine/src/model/row.rs", "    x: crate::encoding::Y,\n"), 1);
+    assert_eq!(faults("engine/src/model/row.rs", "use crate::{error::Error, model::A};\n"), 1);
+    assert_eq!(faults("engine/src/model/row.rs", "use crate::Error;\n"), 1);
+    assert_eq!(faults("engine/src/extra.rs", ""), 1);
+}
+
+#[test]
+fn lib_rs_keeps_the_reading_order() {
+    let text = read("engine/src/lib.rs");
+    let declared: Vec<_> = text
+        .lines()
+        .filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';'))
+        .collect();
+    assert!(declared.len() >= 9, "modules were found: {declared:?}");
+    let places: Vec<_> =
+        declared.iter().map(|name| MODULES.iter().position(|(module, _)| module == name)).collect();
+    assert!(!places.contains(&None), "a module of {declared:?} is not in the list");
+    assert!(places.is_sorted(), "{declared:?}");
+}
+
+#[test]
+fn files_are_short_enough_to_read() {
+    let faults = all_sources().into_iter().filter_map(|source| {
+        let lines = source.production().len();
+        let excused = LONG_FILES.iter().any(|(path, _)| *path == source.path);
+        match (lines > MAX_LINES, excused) {
+            (true, false) => {
+                Some(format!("{}: {lines} lines before its tests, the limit is {MAX_LINES}", source.path))
+            }
+            (false, true) => Some(format!("{}: fits now, take it off the list of exceptions", source.path)),
+            _ => None,
+        }
+    });
+    check(faults.collect());
+    for (path, reason) in LONG_FILES {
+        assert!(!reason.is_empty() && !read(path).is_empty());
+    }
+}
+
+#[test]
+fn files_open_with_prose_and_are_ascii() {
+    let mut faults = Vec::new();
+    for source in all_sources() {
+        let opens = source.text.starts_with("//! ") || source.text.starts_with("#![doc = include_str!(");
+        if !opens {
+            faults.push(format!("{}: does not open with `//!`", source.path));
+        }
+        for (number, line) in source.text.lines().enumerate() {
+            if !line.is_ascii() {
+                faults.push(format!("{}:{}: not ASCII", source.path, number + 1));
+            }
+        }
+    }
+    check(faults);
+}
+
+#[test]
+fn unsafe_stays_in_one_file() {
+    let faults = all_sources().into_iter().filter(|source| source.path != UNSAFE).flat_map(|source| {
+        let unsafe_lines = |line: &&str| {
+            let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+            words.into_iter().any(|word| word == "unsafe") && !line.trim_start().starts_with("//")
+        };
+        let found: Vec<_> = source.text.lines().filter(unsafe_lines).map(str::to_owned).collect();
+        found.into_iter().map(move |line| format!("{}: unsafe code: {line}", source.path))
+    });
+    check(faults.filter(|fault| !fault.contains("tests/tests/layers.rs")).collect());
+    assert!(read(UNSAFE).contains("unsafe {"), "the one exception is still needed");
+}
+
+#[test]
+fn nothing_is_left_half_done() {
+    let marks = ["todo!(", "unimplemented!(", "dbg!(", "FIXME", "XXX", "TODO"];
+    let mut faults = Vec::new();
+    for source in all_sources() {
+        if source.path == "tests/tests/layers.rs" {
+            continue;
+        }
+        for (number, line) in source.text.lines().enumerate() {
+            if let Some(mark) = marks.iter().find(|mark| line.contains(**mark)) {
+                faults.push(format!("{}:{}: {mark}", source.path, number + 1));
+            }
+        }
+    }
+    check(faults);
+}
+
+/// Every file of Rust in the repository.
+fn all_sources() -> Vec<Source> {
+    let sources: Vec<_> =
+        ["src", "engine", "cli", "tests", "benches"].into_iter().flat_map(Source::all).collect();
+    assert!(sources.len() > 50 && files("engine/src", "lib.rs").len() == 1);
+    sources
+}
