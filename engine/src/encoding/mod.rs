@@ -17,5 +17,6 @@ pub mod float_lane;
 pub mod bytes_lane;
 pub mod order;
 pub mod row;
+pub mod row_times;
 pub mod mutation;
 pub mod schema;

@@ -45,35 +45,35 @@ impl Stamp {
     pub const BELOW_UNSET: Deletion = Deletion::new(i64::MIN, i64::MIN + 1);
 }
 
-const MARKER: u8 = 1;
-const LIFE: u8 = 2;
-const TTL: u8 = 4;
-const EXPIRY: u8 = 8;
-const DELETION: u8 = 16;
-const RAW: u8 = 32;
-const COMPLEX: u8 = 64;
-const KNOWN: u8 = 127;
+pub(super) const MARKER: u8 = 1;
+pub(super) const LIFE: u8 = 2;
+pub(super) const TTL: u8 = 4;
+pub(super) const EXPIRY: u8 = 8;
+pub(super) const DELETION: u8 = 16;
+pub(super) const RAW: u8 = 32;
+pub(super) const COMPLEX: u8 = 64;
+pub(super) const KNOWN: u8 = 127;
 
 /// Flags of a deletion one microsecond below the stamp.
 const BELOW: u8 = 4;
 
-const OWN_TOMBSTONE: u8 = 1;
-const OWN_TIMESTAMP: u8 = 2;
-const OWN_TTL: u8 = 4;
-const OWN_LOCAL: u8 = 8;
+pub(super) const OWN_TOMBSTONE: u8 = 1;
+pub(super) const OWN_TIMESTAMP: u8 = 2;
+pub(super) const OWN_TTL: u8 = 4;
+pub(super) const OWN_LOCAL: u8 = 8;
 
 /// Forms of a value, the low 3 bits of a cell's head.
-const BYTES: u8 = 0;
-const INT4: u8 = 1;
-const INT8: u8 = 2;
-const DECIMAL: u8 = 3;
-const RAW8: u8 = 4;
-const RAW4: u8 = 5;
-const TOMBSTONE: u8 = 6;
-const OWN: u8 = 7;
+pub(super) const BYTES: u8 = 0;
+pub(super) const INT4: u8 = 1;
+pub(super) const INT8: u8 = 2;
+pub(super) const DECIMAL: u8 = 3;
+pub(super) const RAW8: u8 = 4;
+pub(super) const RAW4: u8 = 5;
+pub(super) const TOMBSTONE: u8 = 6;
+pub(super) const OWN: u8 = 7;
 
 /// The high 5 bits of a cell's head when the column's number follows as a varint.
-const FAR: u32 = 31;
+pub(super) const FAR: u32 = 31;
 
 /// What a row has before its cells.
 #[derive(Clone, Copy, Debug, Default)]
@@ -330,7 +330,7 @@ fn put_eight(out: &mut Vec<u8>, bytes: [u8; 8]) -> u8 {
 }
 
 /// 10^2, 10^4, 10^6: the decimals that are tried.
-const SCALES: [f64; 3] = [100.0, 10_000.0, 1_000_000.0];
+pub(super) const SCALES: [f64; 3] = [100.0, 10_000.0, 1_000_000.0];
 
 /// `zigzag(d) << 2 | i` such that d / SCALES[i] is exactly `value`, if there is a short one.
 #[inline]
@@ -466,7 +466,7 @@ impl<'a> EncodedRow<'a> {
     }
 }
 
-fn read_ttl(reader: &mut ByteReader<'_>) -> Result<i32> {
+pub(super) fn read_ttl(reader: &mut ByteReader<'_>) -> Result<i32> {
     match i32::try_from(reader.varint()?) {
         Ok(ttl) if ttl > 0 => Ok(ttl),
         _ => Err(reader.error("a TTL is out of range")),
