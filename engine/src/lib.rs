@@ -10,6 +10,7 @@ pub mod encoding;
 pub mod env;
 pub mod record;
 pub mod commitlog;
+pub mod memtable;
 pub mod sstable;
 pub mod manifest;
 pub mod read;

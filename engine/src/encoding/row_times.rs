@@ -71,8 +71,13 @@ impl EncodedRow<'_> {
             times.add(deletion.timestamp, deletion.local);
         }
         if flags & COMPLEX != 0 {
+            let mut last = None;
             for _ in 0..reader.count(3, "collections")? {
-                walk_complex(reader, timestamp, stamp, &mut times)?;
+                let column = walk_complex(reader, timestamp, stamp, &mut times)?;
+                if last.is_some_and(|last| last >= column) {
+                    return Err(reader.error("collections are out of order"));
+                }
+                last = Some(column);
             }
         }
         let (mut live, mut deleted) = (flags & MARKER != 0, false);
@@ -120,10 +125,9 @@ fn walk_own(reader: &mut ByteReader<'_>, life: i64, stamp: Stamp, times: &mut Ro
     if tombstone { Ok(()) } else { skip_value(reader, flags >> 4) }
 }
 
-fn walk_complex(reader: &mut ByteReader<'_>, life: i64, stamp: Stamp, times: &mut RowTimes) -> Result<()> {
-    if u32::try_from(reader.varint()?).is_err() {
-        return Err(reader.error("column number is too large"));
-    }
+fn walk_complex(reader: &mut ByteReader<'_>, life: i64, stamp: Stamp, times: &mut RowTimes) -> Result<u32> {
+    let column = u32::try_from(reader.varint()?);
+    let column = column.map_err(|_| reader.error("column number is too large"))?;
     match reader.u8()? {
         0 => {}
         1 => {
@@ -147,7 +151,7 @@ fn walk_complex(reader: &mut ByteReader<'_>, life: i64, stamp: Stamp, times: &mu
         last = Some(path);
         walk_own(reader, life, stamp, times)?;
     }
-    Ok(())
+    Ok(column)
 }
 
 #[inline]

@@ -155,6 +155,14 @@ pub(super) struct Spot {
     at: usize,
 }
 
+impl Spot {
+    /// The place behind the entry that stands here.
+    #[inline]
+    pub(super) fn next(self) -> Self {
+        Self { at: self.at + 1, ..self }
+    }
+}
+
 /// All entries of a partition.
 #[derive(Debug, Default)]
 pub(super) struct Rows {

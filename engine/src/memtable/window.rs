@@ -1,0 +1,245 @@
+//! One look at a partition: what a reader copies under the lock, and what it makes of it without.
+//!
+//! A read is a series of windows, each of at most a few hundred rows: [`Window::fill`] runs under the partition's lock and
+//! only copies bytes, [`Window::for_each`] decodes and merges them afterwards. The next window goes on where this one
+//! ended. In between the writer may have changed the partition; what a reader sees as of its sequence number stays the
+//! same.
+//!
+//! # Invariants
+//! 1. A window ends between two rows, never between versions of one: these might be merged before the next look.
+
+use crate::encoding::row::{EncodedRow, Stamp};
+use crate::error::Result;
+use crate::memtable::contents::Contents;
+use crate::memtable::ranges::{Point, Timeline};
+use crate::memtable::rows::Entry;
+use crate::model::clustering::{Bound, ClusteringRange};
+use crate::model::fragment::{Fragment, RangeBound, RangeTombstone};
+use crate::model::life::Deletion;
+use crate::model::reconcile::merge_rows;
+use std::cmp::Ordering;
+
+/// Most rows in a window.
+pub(super) const MOST_ROWS: usize = 256;
+/// Bytes of rows at which a window is full.
+const MOST_BYTES: usize = 256 * 1024;
+/// Versions that are looked at in one window, those that the reader does not see included.
+const MOST_VERSIONS: usize = 4096;
+/// Most places in a window at which the range deletion in force changes.
+const MOST_POINTS: usize = 256;
+
+/// A copied version: where its bytes end, and its batch's times.
+#[derive(Debug)]
+struct Version {
+    end: usize,
+    stamp: Stamp,
+    /// The first version of its row in this window.
+    is_first: bool,
+}
+
+/// A copy of a part of a partition. Its buffers serve one look after the other.
+#[derive(Debug)]
+pub(super) struct Window {
+    reverse: bool,
+    /// What it covers of the range that was asked for.
+    covered: ClusteringRange,
+    /// It covers all of it.
+    complete: bool,
+    bytes: Vec<u8>,
+    versions: Vec<Version>,
+    /// The range deletion in force where `covered` starts, as far as it is settled.
+    opening: Option<Deletion>,
+    points: Vec<Point>,
+    recent: Vec<RangeTombstone>,
+}
+
+impl Window {
+    /// An empty window for reading in one direction.
+    pub(super) fn new(reverse: bool) -> Self {
+        Self {
+            reverse,
+            covered: ClusteringRange { start: Bound::top(), end: Bound::bottom() },
+            complete: false,
+            bytes: Vec::new(),
+            versions: Vec::new(),
+            opening: None,
+            points: Vec::new(),
+            recent: Vec::new(),
+        }
+    }
+
+    /// Copies what stands first in `range` as of `seq`, `most_rows` rows at most.
+    pub(super) fn fill(&mut self, contents: &Contents, range: &ClusteringRange, seq: u64, most_rows: usize) {
+        self.covered = range.clone();
+        self.complete = true;
+        self.bytes.clear();
+        self.versions.clear();
+        self.points.clear();
+        self.recent.clear();
+        self.opening = None;
+        let ranges = contents.rest.as_ref().map(|rest| &rest.ranges);
+        if let Some(ranges) = ranges {
+            let (start, end) = (&range.start, &range.end);
+            ranges.settled().between(start, end, self.reverse, MOST_POINTS + 1, &mut self.points);
+            if self.points.len() > MOST_POINTS
+                && let Some((place, _)) = self.points.pop()
+            {
+                self.cut(place);
+            }
+        }
+        self.copy_rows(contents, seq, most_rows);
+        if let Some(ranges) = ranges {
+            let covered = &self.covered;
+            self.points.retain(|(place, _)| *place > covered.start && *place < covered.end);
+            self.opening = ranges.settled().at(&covered.start);
+            ranges.recent(&covered.start, &covered.end, seq, &mut self.recent);
+        }
+    }
+
+    fn copy_rows(&mut self, contents: &Contents, seq: u64, most_rows: usize) {
+        let Some(seen) = contents.seen(seq) else { return };
+        let (rows, chunks) = (&contents.rows, &contents.chunks);
+        let from = rows.bound(&self.covered.start, chunks);
+        let to = rows.bound(&self.covered.end, chunks);
+        let (mut taken, mut looked_at) = (0, 0);
+        let mut last: Option<Entry> = None;
+        let (mut is_first, mut stopped) = (true, false);
+        let Self { reverse, bytes, versions, .. } = self;
+        rows.walk(from, to, *reverse, |entry| {
+            let begins = match *reverse {
+                false => !entry.is_same(),
+                true => last.is_none_or(|last| !last.is_same()),
+            };
+            if begins {
+                if taken >= most_rows || bytes.len() >= MOST_BYTES || looked_at >= MOST_VERSIONS {
+                    stopped = true;
+                    return false;
+                }
+                is_first = true;
+            }
+            looked_at += 1;
+            last = Some(*entry);
+            if entry.seq <= seen {
+                bytes.extend_from_slice(entry.bytes(chunks));
+                versions.push(Version { end: bytes.len(), stamp: entry.stamp(), is_first });
+                taken += usize::from(is_first);
+                is_first = false;
+            }
+            true
+        });
+        if stopped && let Some(last) = last {
+            let clustering = last.clustering(chunks);
+            self.cut(if self.reverse { Bound::before(clustering) } else { Bound::after(clustering) });
+        }
+    }
+
+    fn cut(&mut self, place: Bound) {
+        self.complete = false;
+        match self.reverse {
+            false => self.covered.end = place,
+            true => self.covered.start = place,
+        }
+    }
+
+    /// What the next window has to look at of `range`, if anything.
+    pub(super) fn rest(&self, range: &ClusteringRange) -> Option<ClusteringRange> {
+        match (self.complete, self.reverse) {
+            (true, _) => None,
+            (false, false) => {
+                Some(ClusteringRange { start: self.covered.end.clone(), end: range.end.clone() })
+            }
+            (false, true) => {
+                Some(ClusteringRange { start: range.start.clone(), end: self.covered.start.clone() })
+            }
+        }
+    }
+
+    /// Gives the rows and changes of the range deletion in force to `take`, in the direction of reading, until it
+    /// refuses one; then returns false. `in_force` is carried from window to window.
+    ///
+    /// # Errors
+    /// `Corrupt` if a row cannot be decoded.
+    pub(super) fn for_each(
+        &mut self,
+        in_force: &mut Option<Deletion>,
+        mut take: impl FnMut(Fragment) -> bool,
+    ) -> Result<bool> {
+        let changes = self.changes(*in_force);
+        let mut changes = changes.into_iter().peekable();
+        let passed = if self.reverse { Ordering::Greater } else { Ordering::Less };
+        let mut versions = self.versions.iter().peekable();
+        let mut begin = 0;
+        while let Some(version) = versions.next() {
+            let encoded = EncodedRow::parse(&self.bytes[begin..version.end])?;
+            while let Some(point) = changes.next_if(|(at, _)| at.cmp_row(encoded.clustering) == passed) {
+                if !take_change(point, in_force, &mut take) {
+                    return Ok(false);
+                }
+            }
+            let mut row = encoded.decode(version.stamp)?;
+            begin = version.end;
+            while let Some(version) = versions.next_if(|version| !version.is_first) {
+                let older = EncodedRow::parse(&self.bytes[begin..version.end])?.decode(version.stamp)?;
+                row = merge_rows(row, older);
+                begin = version.end;
+            }
+            if !row.is_empty() && !take(Fragment::Row(row)) {
+                return Ok(false);
+            }
+        }
+        for point in changes {
+            if !take_change(point, in_force, &mut take) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Where the deletion in force may change, in the direction of reading, and to what; the near edge first.
+    fn changes(&mut self, in_force: Option<Deletion>) -> Vec<Point> {
+        let mut points = std::mem::take(&mut self.points);
+        if self.opening.is_none() && points.is_empty() && self.recent.is_empty() && in_force.is_none() {
+            return Vec::new();
+        }
+        if self.reverse {
+            points.reverse();
+        }
+        let ClusteringRange { start, end } = &self.covered;
+        if !self.recent.is_empty() {
+            let mut line = Timeline::new(start, self.opening, points);
+            for range in self.recent.drain(..) {
+                line.paint((&range.start).max(start), (&range.end).min(end), range.deletion);
+            }
+            points = line.into_points();
+            // What holds from the far edge on is the next window's to say.
+            points.retain(|(place, _)| place < end);
+        } else {
+            points.insert(0, (start.clone(), self.opening));
+        }
+        if points.first().is_none_or(|(place, _)| place != start) {
+            points.insert(0, (start.clone(), None));
+        }
+        if self.reverse {
+            // Backwards, what held before a place is what comes.
+            let mut place = end.clone();
+            for point in points.iter_mut().rev() {
+                std::mem::swap(&mut point.0, &mut place);
+            }
+            points.reverse();
+        }
+        points
+    }
+}
+
+/// Gives a change to `take`, unless nothing changes by it; false if it was refused.
+fn take_change(
+    (at, deletion): Point,
+    in_force: &mut Option<Deletion>,
+    take: &mut impl FnMut(Fragment) -> bool,
+) -> bool {
+    if *in_force == deletion {
+        return true;
+    }
+    *in_force = deletion;
+    take(Fragment::Bound(RangeBound { at, deletion }))
+}
