@@ -52,6 +52,16 @@ pub struct Op<'a> {
     pub body: OpBody<'a>,
 }
 
+/// A state of a [`BatchEncoder`] to go back to.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    len: usize,
+    table: Option<TableId>,
+    tables: usize,
+    key: std::ops::Range<usize>,
+    ops: usize,
+}
+
 /// Builds the bytes of a batch.
 #[derive(Clone, Debug)]
 pub struct BatchEncoder {
@@ -105,6 +115,19 @@ impl BatchEncoder {
         self.tables.clear();
         (self.table, self.key, self.ops) = (None, 0..0, 0);
         self.set_stamp(Stamp::UNSET);
+    }
+
+    /// The state now, for [`BatchEncoder::rollback`].
+    pub fn checkpoint(&self) -> Checkpoint {
+        let (len, tables) = (self.bytes.len(), self.tables.len());
+        Checkpoint { len, table: self.table, tables, key: self.key.clone(), ops: self.ops }
+    }
+
+    /// Takes back what was added since `checkpoint`, so that a statement is in the batch whole or not at all.
+    pub fn rollback(&mut self, checkpoint: Checkpoint) {
+        self.bytes.truncate(checkpoint.len);
+        self.tables.truncate(checkpoint.tables);
+        (self.table, self.key, self.ops) = (checkpoint.table, checkpoint.key, checkpoint.ops);
     }
 
     /// The tables it touches, each once.

@@ -28,6 +28,7 @@ mod names;
 #[expect(clippy::disallowed_methods, reason = "this is the door to the file system")]
 mod os;
 mod random;
+pub mod timeuuid;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim;
 

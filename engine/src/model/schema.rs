@@ -109,6 +109,7 @@ pub struct TableSchema {
     next_column: u32,
     parts: [usize; 4],
     declared: Vec<usize>,
+    positions: Vec<usize>,
 }
 
 impl TableSchema {
@@ -164,6 +165,8 @@ impl TableSchema {
         let statics = count(|k| k == ColumnKind::Static);
         let mut declared: Vec<usize> = (0..columns.len()).collect();
         declared.sort_by_key(|i| columns[*i].id);
+        let mut positions = vec![0; columns.len()];
+        declared.iter().enumerate().for_each(|(position, i)| positions[*i] = position);
         let parts = [keys, keys + clusterings, keys + clusterings + statics, columns.len()];
         let schema = Self {
             id,
@@ -176,6 +179,7 @@ impl TableSchema {
             next_column,
             parts,
             declared,
+            positions,
         };
         schema.check().map_err(|e| e.in_table(schema.full_name()))?;
         Ok(schema)
@@ -217,6 +221,16 @@ impl TableSchema {
     /// All columns in the order in which they were declared, later added ones last: the order of a positional row.
     pub fn declared(&self) -> impl ExactSizeIterator<Item = &Column> {
         self.declared.iter().map(|i| &self.columns[*i])
+    }
+
+    /// Partition-key columns in key order, each with its place among the declared columns.
+    pub fn placed_partition_key(&self) -> impl Iterator<Item = (&Column, usize)> {
+        self.partition_key().iter().zip(self.positions.iter().copied())
+    }
+
+    /// Clustering columns in key order, each with its place among the declared columns.
+    pub fn placed_clustering(&self) -> impl Iterator<Item = (&Column, usize)> {
+        self.clustering().iter().zip(self.positions[self.parts[0]..].iter().copied())
     }
 
     /// Partition-key columns in key order.

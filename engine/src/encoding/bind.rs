@@ -1,0 +1,146 @@
+//! From arguments to the bytes of keys: partition keys, clusterings, bounds.
+//!
+//! The write path calls this for every row, the read path for every query. Buffers are reused by the caller.
+
+use crate::encoding::order;
+use crate::error::{Error, Result};
+use crate::model::arg::Arg;
+use crate::model::bytes::Bytes;
+use crate::model::clustering::Clustering;
+use crate::model::composite;
+use crate::model::schema::{Column, ColumnKind, Order, TableSchema};
+use std::sync::Arc;
+
+/// Appends the serialised partition key made of `args`, one for each partition-key column.
+///
+/// # Errors
+/// `Invalid` for a missing, null, unset or ill-typed part, an empty key, or more than 65535 bytes.
+pub fn partition_key(schema: &TableSchema, args: &[Arg<'_>], out: &mut Vec<u8>) -> Result<()> {
+    let columns = schema.partition_key();
+    if args.len() != columns.len() {
+        let names: Vec<_> = columns.iter().map(|c| c.name.as_str()).collect();
+        let text = format!("the partition key is ({}): {} values expected, {} given", names.join(", "), names.len(), args.len());
+        return Err(Error::invalid(text).in_table(schema.full_name()));
+    }
+    partition_key_parts(schema, columns.iter().zip(args), out)
+}
+
+/// Like [`partition_key`], from columns paired with their arguments in key order.
+pub fn partition_key_parts<'a>(
+    schema: &TableSchema,
+    parts: impl Iterator<Item = (&'a Column, &'a Arg<'a>)>,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let single = schema.partition_key().len() == 1;
+    let start = out.len();
+    for (column, arg) in parts {
+        let frame = out.len();
+        if !single {
+            out.extend_from_slice(&[0, 0]);
+        }
+        let value = out.len();
+        arg.put_wire(&column.ty, out).map_err(|e| in_key(schema, column, arg, &e))?;
+        let len = out.len() - value;
+        if !single {
+            let len = u16::try_from(len).map_err(|_| too_long(schema, len))?;
+            out[frame..value].copy_from_slice(&len.to_be_bytes());
+            out.push(0);
+        }
+    }
+    let total = out.len() - start;
+    if total == 0 {
+        return Err(Error::invalid("Key may not be empty").in_table(schema.full_name()));
+    }
+    let framing = if single { 0 } else { 3 * schema.partition_key().len() };
+    composite::check_key_bytes(total - framing).map_err(|e| e.in_table(schema.full_name()))
+}
+
+fn too_long(schema: &TableSchema, len: usize) -> Error {
+    Error::invalid(format!("Key length of {len} is longer than maximum of 65535")).in_table(schema.full_name())
+}
+
+fn in_key(schema: &TableSchema, column: &Column, arg: &Arg<'_>, error: &Error) -> Error {
+    let text = match arg {
+        Arg::Null | Arg::Unset => format!("Invalid null value in condition for column {}", column.name),
+        _ => format!("column {}: {}", column.name, error.message()),
+    };
+    Error::invalid(text).in_table(schema.full_name())
+}
+
+/// A clustering, or the prefix of one, from `args`: one for each of the first clustering columns.
+///
+/// # Errors
+/// `Invalid` for too many, null, unset or ill-typed values.
+pub fn clustering(schema: &TableSchema, args: &[Arg<'_>], scratch: &mut Vec<u8>) -> Result<Clustering> {
+    let columns = schema.clustering();
+    if args.len() > columns.len() {
+        let text = format!("the table has {} clustering columns, {} values were given", columns.len(), args.len());
+        return Err(Error::invalid(text).in_table(schema.full_name()));
+    }
+    clustering_parts(schema, columns.iter().zip(args), scratch)
+}
+
+/// Like [`clustering`], from columns paired with their arguments in key order.
+#[inline]
+pub fn clustering_parts<'a>(
+    schema: &TableSchema,
+    parts: impl Iterator<Item = (&'a Column, &'a Arg<'a>)>,
+    scratch: &mut Vec<u8>,
+) -> Result<Clustering> {
+    // The scratch holds the order bytes first and each wire value behind them for a moment.
+    scratch.clear();
+    let mut raw: Option<Vec<u8>> = None;
+    let mut wire = [0u8; 16];
+    let mut total = 0;
+    for (i, (column, arg)) in parts.enumerate() {
+        let start = scratch.len();
+        arg.put_wire(&column.ty, scratch).map_err(|e| in_key(schema, column, arg, &e))?;
+        let len = scratch.len() - start;
+        total += len;
+        let long;
+        let value: &[u8] = match len <= wire.len() {
+            true => {
+                wire[..len].copy_from_slice(&scratch[start..]);
+                &wire[..len]
+            }
+            false => {
+                long = scratch[start..].to_vec();
+                &long
+            }
+        };
+        scratch.truncate(start);
+        let descending = column.kind == ColumnKind::Clustering(Order::Desc);
+        order::encode_component(value, &column.ty, descending, scratch)?;
+        if raw.is_some() || !order::is_faithful(&column.ty) {
+            let raw = raw.get_or_insert_with(Vec::new);
+            if raw.is_empty() && i > 0 {
+                // Earlier columns are faithful: their values come out of the order bytes.
+                push_raw_from_order(schema, i, scratch, raw)?;
+            }
+            push_raw(raw, value);
+        }
+    }
+    composite::check_key_bytes(total).map_err(|e| e.in_table(schema.full_name()))?;
+    let order = Bytes::new(scratch);
+    Ok(match raw {
+        Some(raw) => Clustering::with_raw(order, Arc::from(raw)),
+        None => Clustering::new(order),
+    })
+}
+
+fn push_raw(raw: &mut Vec<u8>, value: &[u8]) {
+    raw.extend_from_slice(&(value.len() as u32).to_le_bytes());
+    raw.extend_from_slice(value);
+}
+
+fn push_raw_from_order(schema: &TableSchema, count: usize, order_bytes: &[u8], raw: &mut Vec<u8>) -> Result<()> {
+    let mut rest = order_bytes;
+    for column in &schema.clustering()[..count] {
+        let descending = column.kind == ColumnKind::Clustering(Order::Desc);
+        let mut value = Vec::new();
+        let used = order::decode_component(rest, &column.ty, descending, &mut value)?;
+        rest = &rest[used..];
+        push_raw(raw, &value);
+    }
+    Ok(())
+}

@@ -1,0 +1,381 @@
+//! A batch of writes: rows, updates and deletions, committed as one.
+//!
+//! A [`WriteBatch`] is filled without touching the store, then committed by `Db::write`: it becomes one commit-log
+//! record and readers see all of it or nothing, across partitions and tables. Operations without a timestamp of their
+//! own share the commit's. A statement that is refused leaves the batch as it was.
+
+use crate::encoding::bind;
+use crate::encoding::mutation::BatchEncoder;
+use crate::encoding::range::KeyRange;
+use crate::encoding::row::{RowEncoder, RowHead, Stamp};
+use crate::error::{Error, Result};
+use crate::model::arg::Arg;
+use crate::model::cell::ColumnId;
+use crate::model::clustering::Clustering;
+use crate::model::life::{Deletion, MAX_TTL};
+use crate::model::row::{Complex, Row};
+use crate::model::schema::{Column, ColumnKind, TableSchema};
+use crate::write::collection;
+use std::time::Duration;
+
+/// How one statement is written: with which TTL and timestamp.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct With {
+    ttl: Option<u64>,
+    timestamp: Option<i64>,
+}
+
+impl With {
+    /// The table's default TTL, the commit's timestamp.
+    pub const DEFAULT: Self = Self { ttl: None, timestamp: None };
+
+    /// Expires after `ttl`, in whole seconds; zero means never and overrides the table's default.
+    #[must_use]
+    pub const fn ttl(self, ttl: Duration) -> Self {
+        Self { ttl: Some(ttl.as_secs()), ..self }
+    }
+
+    /// Written at `micros` since the epoch instead of the time of the commit.
+    #[must_use]
+    pub const fn timestamp(self, micros: i64) -> Self {
+        Self { timestamp: Some(micros), ..self }
+    }
+
+    /// The TTL to use for `schema`, seconds.
+    fn seconds(&self, schema: &TableSchema) -> Result<i32> {
+        let Some(ttl) = self.ttl else { return Ok(schema.options.default_time_to_live) };
+        match i32::try_from(ttl) {
+            Ok(seconds) if seconds <= MAX_TTL => Ok(seconds),
+            _ => Err(Error::invalid(format!("ttl is too large. requested ({ttl}) maximum ({MAX_TTL})"))),
+        }
+    }
+
+    fn checked_timestamp(&self) -> Result<Option<i64>> {
+        match self.timestamp {
+            Some(i64::MIN) => Err(Error::invalid(format!("Out of bound timestamp, must be in [{}, {}]", i64::MIN + 1, i64::MAX))),
+            timestamp => Ok(timestamp),
+        }
+    }
+}
+
+/// Writes that are committed together.
+#[derive(Clone, Debug, Default)]
+pub struct WriteBatch {
+    encoder: BatchEncoder,
+    timestamp: Option<i64>,
+    key: Vec<u8>,
+    scratch: Vec<u8>,
+    wire: Vec<u8>,
+}
+
+impl WriteBatch {
+    /// An empty batch.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Number of operations.
+    pub fn len(&self) -> usize {
+        self.encoder.len()
+    }
+
+    /// Nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.encoder.is_empty()
+    }
+
+    /// Size of its commit-log record, bytes.
+    pub fn size_bytes(&self) -> usize {
+        self.encoder.size_bytes()
+    }
+
+    /// Empties it and keeps its buffers.
+    pub fn clear(&mut self) {
+        self.encoder.clear();
+        self.timestamp = None;
+    }
+
+    /// Gives the whole batch a write time (micros) instead of that of its commit. Statements keep timestamps of their own.
+    ///
+    /// # Errors
+    /// `Invalid` for the smallest `i64`, which is no timestamp.
+    pub fn set_timestamp(&mut self, micros: i64) -> Result<()> {
+        self.timestamp = With::DEFAULT.timestamp(micros).checked_timestamp()?;
+        Ok(())
+    }
+
+    /// Writes a row: `args` are the values of the columns in declared order (`row![...]`), fewer than all leave the
+    /// rest alone. An INSERT: the row exists from then on, even when all its other columns are empty.
+    ///
+    /// # Errors
+    /// `Invalid` for a missing key column or an ill-typed value, naming the column.
+    #[inline]
+    pub fn insert(&mut self, table: &TableSchema, args: &[Arg<'_>]) -> Result<()> {
+        self.write(table, args, With::DEFAULT, true)
+    }
+
+    /// [`WriteBatch::insert`] with a TTL or timestamp.
+    ///
+    /// # Errors
+    /// As [`WriteBatch::insert`]; also for a TTL over 20 years.
+    pub fn insert_with(&mut self, table: &TableSchema, args: &[Arg<'_>], with: With) -> Result<()> {
+        self.write(table, args, with, true)
+    }
+
+    /// Writes a row by column names.
+    ///
+    /// # Errors
+    /// As [`WriteBatch::insert`]; `NotFound` for an unknown column.
+    pub fn insert_named(&mut self, table: &TableSchema, columns: &[(&str, Arg<'_>)], with: With) -> Result<()> {
+        let args = by_name(table, columns)?;
+        self.write(table, &args, with, true)
+    }
+
+    /// Sets columns of a row, by name, key columns among them. An UPDATE: the row lives only as long as one of its
+    /// columns.
+    ///
+    /// # Errors
+    /// As [`WriteBatch::insert_named`].
+    pub fn update(&mut self, table: &TableSchema, columns: &[(&str, Arg<'_>)], with: With) -> Result<()> {
+        let args = by_name(table, columns)?;
+        self.write(table, &args, with, false)
+    }
+
+    /// Deletes what `key` names: all key columns a row, fewer clustering columns all rows that begin with them, the
+    /// partition key alone the partition.
+    ///
+    /// # Errors
+    /// `Invalid` for a missing partition-key column or an ill-typed value.
+    pub fn delete(&mut self, table: &TableSchema, key: &[Arg<'_>], with: With) -> Result<()> {
+        let parts = table.partition_key().len();
+        let clusterings = key.len().saturating_sub(parts);
+        if clusterings == 0 || clusterings < table.clustering().len() {
+            let (partition, prefix) = key.split_at(parts.min(key.len()));
+            if clusterings == 0 {
+                self.bind_key(table, partition)?;
+                let deletion = self.deletion(with)?;
+                self.encoder.delete_partition(table.id, &self.key, deletion);
+                return Ok(());
+            }
+            return self.delete_range(table, partition, &KeyRange::prefix(prefix), with);
+        }
+        self.bind_key(table, &key[..parts])?;
+        let mut row = Row::new(bind::clustering(table, &key[parts..], &mut self.scratch)?);
+        row.deletion = Some(self.deletion(with)?.unwrap_or(self.encoder.stamp().deletion()));
+        self.encoder.row(table.id, &self.key, false, &row);
+        Ok(())
+    }
+
+    /// Deletes a range of rows of one partition. A range that holds nothing writes nothing.
+    ///
+    /// # Errors
+    /// As [`WriteBatch::delete`].
+    pub fn delete_range(&mut self, table: &TableSchema, partition: &[Arg<'_>], range: &KeyRange<'_>, with: With) -> Result<()> {
+        let bounds = range.bounds(table)?;
+        self.bind_key(table, partition)?;
+        let deletion = self.deletion(with)?;
+        self.encoder.delete_range(table.id, &self.key, &bounds.start, &bounds.end, deletion);
+        Ok(())
+    }
+
+    /// Deletes single columns of the row (or, for static columns, of the partition) that `key` names.
+    ///
+    /// # Errors
+    /// `Invalid` for key columns among `columns`, `NotFound` for unknown ones; else as [`WriteBatch::delete`].
+    pub fn delete_columns(&mut self, table: &TableSchema, key: &[Arg<'_>], columns: &[&str], with: With) -> Result<()> {
+        let parts = table.partition_key().len().min(key.len());
+        let mut places = Vec::with_capacity(columns.len());
+        for name in columns {
+            let column = table.column(name).ok_or_else(|| unknown(table, name))?;
+            if !matches!(column.kind, ColumnKind::Static | ColumnKind::Regular) {
+                let text = format!("column {name} is part of the primary key and cannot be deleted alone");
+                return Err(Error::invalid(text).in_table(table.full_name()));
+            }
+            places.push(column);
+        }
+        places.sort_by_key(|column| column.id);
+        places.dedup_by_key(|column| column.id);
+        self.bind_key(table, &key[..parts])?;
+        let deletion = self.deletion(with)?.unwrap_or(self.encoder.stamp().deletion());
+        let of_kind = |kind: ColumnKind| places.iter().copied().filter(move |c| c.kind == kind);
+        if of_kind(ColumnKind::Regular).next().is_some() {
+            let clustering = self.whole_clustering(table, &key[parts..])?;
+            let row = tombstones(clustering, of_kind(ColumnKind::Regular), deletion);
+            self.encoder.row(table.id, &self.key, false, &row);
+        }
+        if of_kind(ColumnKind::Static).next().is_some() {
+            let row = tombstones(Clustering::EMPTY, of_kind(ColumnKind::Static), deletion);
+            self.encoder.row(table.id, &self.key, true, &row);
+        }
+        Ok(())
+    }
+
+    /// Adds a row of the storage model as it is, with its own times: what layers above build that need every freedom
+    /// (single elements of collections, mixed lives). `key` is the serialised partition key. Times equal to
+    /// [`Stamp::UNSET`]'s become the commit's.
+    pub fn put_row(&mut self, table: &TableSchema, key: &[u8], is_static: bool, row: &Row) {
+        self.encoder.row(table.id, key, is_static, row);
+    }
+
+    /// Deletes a partition by its serialised key; `None` takes the commit's times.
+    pub fn put_partition_deletion(&mut self, table: &TableSchema, key: &[u8], deletion: Option<Deletion>) {
+        self.encoder.delete_partition(table.id, key, deletion);
+    }
+
+    /// The encoded batch, stamped as far as the client said, for the commit.
+    pub(crate) fn encoder(&mut self) -> (&mut BatchEncoder, Option<i64>) {
+        (&mut self.encoder, self.timestamp)
+    }
+
+    fn bind_key(&mut self, table: &TableSchema, partition: &[Arg<'_>]) -> Result<()> {
+        self.key.clear();
+        bind::partition_key(table, partition, &mut self.key)
+    }
+
+    fn whole_clustering(&mut self, table: &TableSchema, args: &[Arg<'_>]) -> Result<Clustering> {
+        match table.clustering().get(args.len()) {
+            Some(missing) => Err(Error::invalid(format!("Some clustering keys are missing: {}", missing.name)).in_table(table.full_name())),
+            None => bind::clustering(table, args, &mut self.scratch),
+        }
+    }
+
+    /// The deletion that a statement with a timestamp of its own makes; `None` for the commit's.
+    fn deletion(&self, with: With) -> Result<Option<Deletion>> {
+        Ok(with.checked_timestamp()?.map(|timestamp| Deletion::new(timestamp, self.encoder.stamp().now)))
+    }
+
+    fn write(&mut self, table: &TableSchema, args: &[Arg<'_>], with: With, marker: bool) -> Result<()> {
+        let checkpoint = self.encoder.checkpoint();
+        let written = self.write_parts(table, args, with, marker);
+        if written.is_err() {
+            self.encoder.rollback(checkpoint);
+        }
+        written
+    }
+
+    fn write_parts(&mut self, table: &TableSchema, args: &[Arg<'_>], with: With, marker: bool) -> Result<()> {
+        if args.len() > table.columns().len() {
+            let text = format!("{} values for {} columns", args.len(), table.columns().len());
+            return Err(Error::invalid(text).in_table(table.full_name()));
+        }
+        const UNSET: &Arg<'static> = &Arg::Unset;
+        let arg = |place: usize| args.get(place).unwrap_or(UNSET);
+        self.key.clear();
+        let key = table.placed_partition_key().map(|(column, place)| (column, arg(place)));
+        bind::partition_key_parts(table, key, &mut self.key)?;
+        let mut head = RowHead { marker, timestamp: with.checked_timestamp()?, ttl: with.seconds(table)?, ..RowHead::default() };
+        let statics_given = !table.statics().is_empty()
+            && table.declared().enumerate().any(|(i, c)| c.kind == ColumnKind::Static && !arg(i).is_unset());
+        // As in CQL: a write of static columns alone needs no clustering, and makes no row.
+        let only_statics = statics_given
+            && table.placed_clustering().all(|(_, place)| arg(place).is_unset())
+            && !table.declared().enumerate().any(|(i, c)| c.kind == ColumnKind::Regular && !arg(i).is_unset());
+        if !only_statics {
+            let parts = table.placed_clustering().map(|(column, place)| (column, arg(place)));
+            let clustering = bind::clustering_parts(table, parts, &mut self.scratch)?;
+            let columns = table.declared().zip(args).filter(|(c, _)| c.kind == ColumnKind::Regular);
+            self.put_columns(table, columns, &clustering, false, &head)?;
+        }
+        if statics_given {
+            head.marker = false;
+            let columns = table.declared().zip(args).filter(|(c, _)| c.kind == ColumnKind::Static);
+            self.put_columns(table, columns, &Clustering::EMPTY, true, &head)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn put_columns<'t, 'a: 't>(
+        &mut self,
+        table: &TableSchema,
+        columns: impl Iterator<Item = (&'t Column, &'t Arg<'a>)> + Clone,
+        clustering: &Clustering,
+        is_static: bool,
+        head: &RowHead,
+    ) -> Result<()> {
+        if columns.clone().any(|(column, arg)| column.ty.is_multicell() && !arg.is_unset()) {
+            let row = self.row_with_collections(table, columns, clustering, head)?;
+            self.encoder.row(table.id, &self.key, is_static, &row);
+            return Ok(());
+        }
+        let wire = &mut self.wire;
+        let cells = |row: &mut RowEncoder<'_>| {
+            for (column, arg) in columns {
+                match arg {
+                    Arg::Unset => {}
+                    Arg::Null => row.tombstone(column.id),
+                    _ => {
+                        wire.clear();
+                        arg.put_wire(&column.ty, wire).map_err(|e| in_column(table, column, &e))?;
+                        row.value(column.id, wire);
+                    }
+                }
+            }
+            Ok(())
+        };
+        self.encoder.row_with(table.id, &self.key, is_static, clustering, head, cells)
+    }
+
+    fn row_with_collections<'t, 'a: 't>(
+        &mut self,
+        table: &TableSchema,
+        columns: impl Iterator<Item = (&'t Column, &'t Arg<'a>)>,
+        clustering: &Clustering,
+        head: &RowHead,
+    ) -> Result<Row> {
+        let stamp = self.encoder.stamp();
+        let life = collection::life(head, stamp);
+        let mut row = Row::new(clustering.clone());
+        row.liveness = head.marker.then_some(life);
+        for (column, arg) in columns {
+            let fail = |e: Error| in_column(table, column, &e);
+            match arg {
+                Arg::Unset => {}
+                _ if column.ty.is_multicell() => {
+                    row.complex.push(collection::overwrite(column, arg, life, head.timestamp, stamp).map_err(fail)?);
+                }
+                Arg::Null => {
+                    let cell = crate::model::cell::Cell::tombstone(life.timestamp, stamp.now);
+                    row.cells.push((column.id, cell));
+                }
+                _ => {
+                    let mut wire = Vec::new();
+                    arg.put_wire(&column.ty, &mut wire).map_err(fail)?;
+                    row.cells.push((column.id, crate::model::cell::Cell::live(life, wire.into())));
+                }
+            }
+        }
+        Ok(row)
+    }
+}
+
+/// A row of tombstones for `columns`, which come by ascending id.
+fn tombstones<'a>(clustering: Clustering, columns: impl Iterator<Item = &'a Column>, deletion: Deletion) -> Row {
+    let mut row = Row::new(clustering);
+    let cell = |id: ColumnId| (id, crate::model::cell::Cell::tombstone(deletion.timestamp, deletion.local));
+    for column in columns {
+        match column.ty.is_multicell() {
+            true => row.complex.push(Complex { column: column.id, deletion: Some(deletion), cells: Vec::new() }),
+            false => row.cells.push(cell(column.id)),
+        }
+    }
+    row
+}
+
+fn by_name<'a>(table: &TableSchema, columns: &[(&str, Arg<'a>)]) -> Result<Vec<Arg<'a>>> {
+    let mut args = vec![Arg::Unset; table.columns().len()];
+    for (name, arg) in columns {
+        let place = table.declared().position(|c| c.name == *name);
+        args[place.ok_or_else(|| unknown(table, name))?] = arg.clone();
+    }
+    Ok(args)
+}
+
+fn unknown(table: &TableSchema, name: &str) -> Error {
+    Error::not_found(format!("Undefined column name {name} in table {}", table.full_name()))
+}
+
+fn in_column(table: &TableSchema, column: &Column, error: &Error) -> Error {
+    Error::invalid(format!("column {}: {}", column.name, error.message())).in_table(table.full_name())
+}
+

@@ -1,0 +1,285 @@
+//! The commit of a batch: log, apply, publish.
+//!
+//! Called by `Db::write` for every batch; calls the commit log and the memtables.
+//!
+//! ```text
+//! admit        wait a little if memtables fill faster than they flush            (budget)
+//! -- one batch at a time from here ---------------------------------------------
+//! stamp        give the batch its timestamp: the clock's micros, strictly increasing
+//! log          one record, handed to the operating system                         (commitlog)
+//! apply        each operation into its table's memtable, under one sequence number (memtable)
+//! publish      readers see the sequence number: the whole batch at once
+//! seal         a memtable that is full goes to the flush queue
+//! -- others go on from here -----------------------------------------------------
+//! sync         SyncMode::Batch only: wait until the record is on the disk
+//! ```
+//!
+//! # Invariants
+//! 1. Records stand in the log in the order of their sequence numbers.
+//! 2. Under `SyncMode::Batch` a sequence number is published only after the sync that covers its record: nobody reads
+//!    what a power cut could still take back.
+//! 3. A batch that fails before its record is complete changes nothing.
+//!
+//! # Threads
+//! Any number of writers. While one of them syncs, the others append; the next sync covers all of them, so that N writers
+//! share syncs without a queue (group commit). A leader that writes for its followers was not needed: appending and
+//! applying a batch takes less time than handing it to another thread.
+
+use crate::commitlog::CommitLog;
+use crate::encoding::mutation::BatchReader;
+use crate::encoding::row::Stamp;
+use crate::env::UniqueMicros;
+use crate::error::{Error, Result};
+use crate::memtable::Memtable;
+use crate::memtable::pins::Pins;
+use crate::model::position::LogPosition;
+use crate::model::token::Token;
+use crate::options::SyncMode;
+use crate::view::TableView;
+use crate::write::batch::WriteBatch;
+use crate::write::budget::Budget;
+use crate::write::health::Health;
+use crate::write::queue::{FlushQueue, FlushTask};
+use crate::write::tables::{TableState, Tables};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The write side of an open store.
+#[derive(Debug)]
+pub struct Committer {
+    state: Mutex<State>,
+    syncing: Mutex<()>,
+    log: Option<Arc<CommitLog>>,
+    sync: SyncMode,
+    stamps: UniqueMicros,
+    visible: Arc<AtomicU64>,
+    /// Sequence number that a finished sync covers.
+    synced: AtomicU64,
+    /// The tables.
+    pub tables: Arc<Tables>,
+    /// Which sequence numbers readers hold on to.
+    pub pins: Arc<Pins>,
+    /// Memory of memtables.
+    pub budget: Arc<Budget>,
+    /// Whether writes are taken.
+    pub health: Arc<Health>,
+    /// Sealed memtables on their way to files.
+    pub queue: Arc<FlushQueue>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Last sequence number given out.
+    seq: u64,
+    /// End of the last record.
+    written: LogPosition,
+}
+
+/// The components a [`Committer`] works with.
+#[derive(Debug)]
+pub struct Parts {
+    /// The log; `None` under `SyncMode::Off`.
+    pub log: Option<Arc<CommitLog>>,
+    /// When a write is acknowledged.
+    pub sync: SyncMode,
+    /// Timestamps.
+    pub stamps: UniqueMicros,
+    /// Highest published sequence number, shared with `pins`.
+    pub visible: Arc<AtomicU64>,
+    /// Readers' pins.
+    pub pins: Arc<Pins>,
+    /// The tables.
+    pub tables: Arc<Tables>,
+    /// Memory limit of memtables, bytes.
+    pub memtable_bytes: usize,
+    /// End of the log at open.
+    pub written: LogPosition,
+}
+
+impl Committer {
+    /// The write side over `parts`; sequence numbers go on from the visible one.
+    pub fn new(parts: Parts) -> Self {
+        let seq = parts.visible.load(Ordering::Acquire);
+        Self {
+            state: Mutex::new(State { seq, written: parts.written }),
+            syncing: Mutex::new(()),
+            log: parts.log,
+            sync: parts.sync,
+            stamps: parts.stamps,
+            visible: parts.visible,
+            synced: AtomicU64::new(seq),
+            tables: parts.tables,
+            pins: parts.pins,
+            budget: Arc::new(Budget::new(parts.memtable_bytes)),
+            health: Arc::new(Health::default()),
+            queue: Arc::new(FlushQueue::default()),
+        }
+    }
+
+    /// Commits a batch and returns the timestamp (micros) that its operations without one of their own got.
+    ///
+    /// # Errors
+    /// `Closed` after a failed sync or close; `NoSpace`, `Io` from the log, in which case nothing was written; `NotFound`
+    /// for a dropped table; `Invalid` for a batch over half a log segment.
+    pub fn commit(&self, batch: &mut WriteBatch) -> Result<i64> {
+        let (encoder, client) = batch.encoder();
+        if encoder.is_empty() {
+            return Ok(client.unwrap_or_else(|| self.stamps.next_micros()));
+        }
+        self.budget.admit()?;
+        let mut state = self.state.lock();
+        self.health.check()?;
+        let mut views: Vec<(Arc<TableState>, Arc<TableView>)> = Vec::with_capacity(encoder.tables().len());
+        for id in encoder.tables() {
+            let table = self.tables.get(*id)?;
+            table.check()?;
+            let view = table.view();
+            views.push((table, view));
+        }
+        let drawn = self.stamps.next_micros();
+        let stamp = Stamp { timestamp: client.unwrap_or(drawn), now: drawn.div_euclid(1_000_000) };
+        encoder.set_stamp(stamp);
+        if let Some(log) = &self.log {
+            state.written = log.append(encoder.bytes(), encoder.tables())?;
+        }
+        state.seq += 1;
+        let seq = state.seq;
+        let before: usize = views.iter().map(|(_, view)| view.active.memory_bytes()).sum();
+        apply(encoder.bytes(), seq, &views).map_err(|error| self.health.stop(&error))?;
+        let after: usize = views.iter().map(|(_, view)| view.active.memory_bytes()).sum();
+        // A hot row's versions may have been merged: then memory shrank, and the budget keeps the higher figure.
+        self.budget.grow(after.saturating_sub(before));
+        if self.sync != SyncMode::Batch {
+            self.visible.store(seq, Ordering::SeqCst);
+        }
+        if self.budget.is_flush_due() {
+            self.seal_largest(&state);
+        }
+        drop(state);
+        if self.sync == SyncMode::Batch {
+            self.sync_through(seq)?;
+        }
+        Ok(stamp.timestamp)
+    }
+
+    /// Waits until everything up to sequence number `seq` is on the disk, and publishes it.
+    fn sync_through(&self, seq: u64) -> Result<()> {
+        if self.synced.load(Ordering::Acquire) >= seq {
+            return Ok(());
+        }
+        let _one_at_a_time = self.syncing.lock();
+        if self.synced.load(Ordering::Acquire) >= seq {
+            return Ok(()); // the sync that just ended covered it
+        }
+        let covered = self.state.lock().seq;
+        self.sync_log()?;
+        self.synced.fetch_max(covered, Ordering::AcqRel);
+        self.visible.fetch_max(covered, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Puts everything written so far on the disk. A failure stops all writing.
+    ///
+    /// # Errors
+    /// `Closed`, with the cause.
+    pub fn sync(&self) -> Result<()> {
+        let seq = self.state.lock().seq;
+        self.health.check()?;
+        match self.sync {
+            SyncMode::Off => Ok(()),
+            SyncMode::Batch => self.sync_through(seq),
+            SyncMode::Periodic(_) => self.sync_log(),
+        }
+    }
+
+    fn sync_log(&self) -> Result<()> {
+        match &self.log {
+            Some(log) => log.sync().map_err(|error| self.health.stop(&error)),
+            None => Ok(()),
+        }
+    }
+
+    /// The commit log, unless the store has none.
+    pub fn log(&self) -> Option<&Arc<CommitLog>> {
+        self.log.as_ref()
+    }
+
+    /// A timestamp later than all before it, micros.
+    pub fn next_micros(&self) -> i64 {
+        self.stamps.next_micros()
+    }
+
+    /// Seals a table's memtable, if it holds anything, and puts it into the flush queue.
+    pub fn seal(&self, table: &Arc<TableState>) {
+        let state = self.state.lock();
+        self.seal_locked(&state, table);
+    }
+
+    /// Replaces a table's view while nothing is being written, giving `change` the end of the log: what truncation
+    /// and schema changes need. The memory of the memtables that drop out of the view is given back.
+    pub fn change_view(&self, table: &TableState, change: impl FnOnce(&TableView, LogPosition) -> Result<TableView>) -> Result<()> {
+        let state = self.state.lock();
+        let old = table.view();
+        let next = change(&old, state.written)?;
+        if !Arc::ptr_eq(&old.active, &next.active) {
+            let bytes = old.active.memory_bytes();
+            self.budget.seal(bytes);
+            self.budget.free(bytes);
+        }
+        table.change(|_| next);
+        Ok(())
+    }
+
+    /// Runs `during` while no batch is being committed.
+    pub fn paused<T>(&self, during: impl FnOnce(LogPosition) -> T) -> T {
+        let state = self.state.lock();
+        during(state.written)
+    }
+
+    fn seal_largest(&self, state: &State) {
+        let largest = self.tables.all().into_iter().max_by_key(|table| table.view().active.memory_bytes());
+        if let Some(table) = largest {
+            self.seal_locked(state, &table);
+        }
+    }
+
+    fn seal_locked(&self, state: &State, table: &Arc<TableState>) {
+        let view = table.view();
+        if view.active.is_empty() {
+            return;
+        }
+        let memtable = Arc::clone(&view.active);
+        let bytes = memtable.memory_bytes();
+        let fresh = Arc::new(Memtable::new(Arc::clone(&self.pins)));
+        table.change(|view| {
+            let mut sealed = view.sealed.clone();
+            sealed.push(Arc::clone(&view.active));
+            TableView { active: Arc::clone(&fresh), sealed, ..view.clone() }
+        });
+        self.budget.seal(bytes);
+        let task = FlushTask { table: Arc::clone(table), memtable, bytes, upto: state.written, last_seq: state.seq };
+        self.queue.push(task);
+    }
+}
+
+/// Applies the operations of an encoded batch to the active memtables of `views`.
+///
+/// # Errors
+/// `Corrupt` for bytes that are no batch; `NotFound` for a table that is not among `views`.
+pub fn apply(bytes: &[u8], seq: u64, views: &[(Arc<TableState>, Arc<TableView>)]) -> Result<()> {
+    let reader = BatchReader::new(bytes)?;
+    let stamp = reader.stamp();
+    let mut last: (&[u8], Token) = (&[], Token::of(&[]));
+    for op in reader {
+        let op = op?;
+        let view = views.iter().find(|(table, _)| table.id() == op.table);
+        let (_, view) = view.ok_or_else(|| Error::not_found(format!("table number {} does not exist", op.table.0)))?;
+        if !std::ptr::eq(last.0, op.key) {
+            last = (op.key, Token::of(op.key));
+        }
+        view.active.apply(seq, stamp, op.key, last.1, &op.body)?;
+    }
+    Ok(())
+}
+
