@@ -15,3 +15,5 @@ pub mod sstable;
 pub mod manifest;
 pub mod read;
 pub mod compact;
+
+pub use model::arg::{Arg, Null};

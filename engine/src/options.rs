@@ -46,6 +46,8 @@ pub struct Options {
     pub cache_bytes: usize,
     /// Background compactions that may run at once. Default 2.
     pub compaction_threads: usize,
+    /// Bytes a second that one compaction may write; `None` (default) is no limit.
+    pub compaction_bytes_per_second: Option<u64>,
     /// How often expired files are looked for although nothing is written. Default 10 seconds.
     pub expiry_check: Duration,
     /// Largest forward step of the clock that is believed when it comes to dropping whole expired files: a clock that
@@ -67,6 +69,7 @@ impl Default for Options {
             memtable_age: Some(Duration::from_secs(3600)),
             cache_bytes: 128 << 20,
             compaction_threads: 2,
+            compaction_bytes_per_second: None,
             expiry_check: Duration::from_secs(10),
             max_clock_jump: Duration::from_secs(30 * 86_400),
             replay: ReplayMode::Strict,

@@ -19,7 +19,12 @@ pub fn partition_key(schema: &TableSchema, args: &[Arg<'_>], out: &mut Vec<u8>) 
     let columns = schema.partition_key();
     if args.len() != columns.len() {
         let names: Vec<_> = columns.iter().map(|c| c.name.as_str()).collect();
-        let text = format!("the partition key is ({}): {} values expected, {} given", names.join(", "), names.len(), args.len());
+        let text = format!(
+            "the partition key is ({}): {} values expected, {} given",
+            names.join(", "),
+            names.len(),
+            args.len()
+        );
         return Err(Error::invalid(text).in_table(schema.full_name()));
     }
     partition_key_parts(schema, columns.iter().zip(args), out)
@@ -56,7 +61,8 @@ pub fn partition_key_parts<'a>(
 }
 
 fn too_long(schema: &TableSchema, len: usize) -> Error {
-    Error::invalid(format!("Key length of {len} is longer than maximum of 65535")).in_table(schema.full_name())
+    Error::invalid(format!("Key length of {len} is longer than maximum of 65535"))
+        .in_table(schema.full_name())
 }
 
 fn in_key(schema: &TableSchema, column: &Column, arg: &Arg<'_>, error: &Error) -> Error {
@@ -74,7 +80,8 @@ fn in_key(schema: &TableSchema, column: &Column, arg: &Arg<'_>, error: &Error) -
 pub fn clustering(schema: &TableSchema, args: &[Arg<'_>], scratch: &mut Vec<u8>) -> Result<Clustering> {
     let columns = schema.clustering();
     if args.len() > columns.len() {
-        let text = format!("the table has {} clustering columns, {} values were given", columns.len(), args.len());
+        let text =
+            format!("the table has {} clustering columns, {} values were given", columns.len(), args.len());
         return Err(Error::invalid(text).in_table(schema.full_name()));
     }
     clustering_parts(schema, columns.iter().zip(args), scratch)
@@ -98,6 +105,7 @@ pub fn clustering_parts<'a>(
         let len = scratch.len() - start;
         total += len;
         let long;
+        // Most values are short: a copy on the stack lets the scratch take the order bytes in the same place.
         let value: &[u8] = match len <= wire.len() {
             true => {
                 wire[..len].copy_from_slice(&scratch[start..]);
@@ -111,7 +119,7 @@ pub fn clustering_parts<'a>(
         scratch.truncate(start);
         let descending = column.kind == ColumnKind::Clustering(Order::Desc);
         order::encode_component(value, &column.ty, descending, scratch)?;
-        if raw.is_some() || !order::is_faithful(&column.ty) {
+        if raw.is_some() || !order::comes_back(value, &column.ty)? {
             let raw = raw.get_or_insert_with(Vec::new);
             if raw.is_empty() && i > 0 {
                 // Earlier columns are faithful: their values come out of the order bytes.
@@ -133,7 +141,12 @@ fn push_raw(raw: &mut Vec<u8>, value: &[u8]) {
     raw.extend_from_slice(value);
 }
 
-fn push_raw_from_order(schema: &TableSchema, count: usize, order_bytes: &[u8], raw: &mut Vec<u8>) -> Result<()> {
+fn push_raw_from_order(
+    schema: &TableSchema,
+    count: usize,
+    order_bytes: &[u8],
+    raw: &mut Vec<u8>,
+) -> Result<()> {
     let mut rest = order_bytes;
     for column in &schema.clustering()[..count] {
         let descending = column.kind == ColumnKind::Clustering(Order::Desc);

@@ -19,7 +19,6 @@ pub mod order;
 pub mod row;
 pub mod row_times;
 pub mod mutation;
-pub mod order;
 pub mod bind;
 pub mod range;
 pub mod schema;

@@ -46,7 +46,7 @@ impl<'a> KeyRange<'a> {
 
     /// From `value` on.
     #[must_use]
-    pub fn from(self, value: impl Into<Arg<'a>>) -> Self {
+    pub fn at_least(self, value: impl Into<Arg<'a>>) -> Self {
         Self { from: End::Included(value.into()), ..self }
     }
 
@@ -58,7 +58,7 @@ impl<'a> KeyRange<'a> {
 
     /// Up to and with `value`.
     #[must_use]
-    pub fn to(self, value: impl Into<Arg<'a>>) -> Self {
+    pub fn at_most(self, value: impl Into<Arg<'a>>) -> Self {
         Self { to: End::Included(value.into()), ..self }
     }
 
@@ -115,20 +115,20 @@ impl From<ops::RangeFull> for KeyRange<'_> {
 
 impl<'a, T: Into<Arg<'a>>> From<ops::Range<T>> for KeyRange<'a> {
     fn from(range: ops::Range<T>) -> Self {
-        Self::all().from(range.start).below(range.end)
+        Self::all().at_least(range.start).below(range.end)
     }
 }
 
 impl<'a, T: Into<Arg<'a>>> From<ops::RangeInclusive<T>> for KeyRange<'a> {
     fn from(range: ops::RangeInclusive<T>) -> Self {
         let (start, end) = range.into_inner();
-        Self::all().from(start).to(end)
+        Self::all().at_least(start).at_most(end)
     }
 }
 
 impl<'a, T: Into<Arg<'a>>> From<ops::RangeFrom<T>> for KeyRange<'a> {
     fn from(range: ops::RangeFrom<T>) -> Self {
-        Self::all().from(range.start)
+        Self::all().at_least(range.start)
     }
 }
 
@@ -140,7 +140,7 @@ impl<'a, T: Into<Arg<'a>>> From<ops::RangeTo<T>> for KeyRange<'a> {
 
 impl<'a, T: Into<Arg<'a>>> From<ops::RangeToInclusive<T>> for KeyRange<'a> {
     fn from(range: ops::RangeToInclusive<T>) -> Self {
-        Self::all().to(range.end)
+        Self::all().at_most(range.end)
     }
 }
 

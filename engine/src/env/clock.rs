@@ -75,6 +75,11 @@ impl UniqueMicros {
         Self { clock, last: AtomicI64::new(i64::MIN) }
     }
 
+    /// What the clock says, micros.
+    pub fn now_micros(&self) -> i64 {
+        self.clock.now_micros()
+    }
+
     /// The next timestamp in microseconds. At the end of time (`i64::MAX`) it repeats itself.
     pub fn next_micros(&self) -> i64 {
         let now = self.clock.now_micros();

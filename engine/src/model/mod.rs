@@ -35,6 +35,7 @@ pub mod cell;
 pub mod row;
 pub mod fragment;
 pub mod reconcile;
+pub mod arg;
 pub mod schema;
 pub mod position;
 

@@ -90,7 +90,7 @@ pub fn path(wire: &[u8], ty: &CqlType) -> Result<Clustering> {
     let mut bytes = Vec::new();
     order::encode_component(wire, ty, false, &mut bytes)?;
     let bytes = Bytes::from(bytes);
-    if order::is_faithful(ty) {
+    if order::comes_back(wire, ty)? {
         return Ok(Clustering::new(bytes));
     }
     let mut raw = (wire.len() as u32).to_le_bytes().to_vec();

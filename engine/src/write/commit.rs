@@ -33,6 +33,7 @@ use crate::error::{Error, Result};
 use crate::memtable::Memtable;
 use crate::memtable::pins::Pins;
 use crate::model::position::LogPosition;
+use crate::model::schema::TableId;
 use crate::model::token::Token;
 use crate::options::SyncMode;
 use crate::view::TableView;
@@ -43,7 +44,7 @@ use crate::write::queue::{FlushQueue, FlushTask};
 use crate::write::tables::{TableState, Tables};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 /// The write side of an open store.
 #[derive(Debug)]
@@ -56,6 +57,8 @@ pub struct Committer {
     visible: Arc<AtomicU64>,
     /// Sequence number that a finished sync covers.
     synced: AtomicU64,
+    /// Second of the last write, by the clock; `i64::MIN` before the first.
+    last_second: AtomicI64,
     /// The tables.
     pub tables: Arc<Tables>,
     /// Which sequence numbers readers hold on to.
@@ -109,6 +112,7 @@ impl Committer {
             stamps: parts.stamps,
             visible: parts.visible,
             synced: AtomicU64::new(seq),
+            last_second: AtomicI64::new(i64::MIN),
             tables: parts.tables,
             pins: parts.pins,
             budget: Arc::new(Budget::new(parts.memtable_bytes)),
@@ -145,6 +149,8 @@ impl Committer {
         }
         state.seq += 1;
         let seq = state.seq;
+        self.last_second.store(stamp.now, Ordering::Relaxed);
+        views.iter().filter(|(_, view)| view.active.is_empty()).for_each(|(table, _)| table.set_first_write(stamp.now));
         let before: usize = views.iter().map(|(_, view)| view.active.memory_bytes()).sum();
         apply(encoder.bytes(), seq, &views).map_err(|error| self.health.stop(&error))?;
         let after: usize = views.iter().map(|(_, view)| view.active.memory_bytes()).sum();
@@ -193,6 +199,63 @@ impl Committer {
         }
     }
 
+    /// Makes sure that everything up to sequence number `seq` is published before it is put into files, which readers
+    /// see without regard to sequence numbers.
+    ///
+    /// # Errors
+    /// `Closed`, if the sync that this needs under `SyncMode::Batch` fails.
+    pub fn sync_before_flush(&self, seq: u64) -> Result<()> {
+        match self.sync {
+            SyncMode::Batch => self.sync_through(seq),
+            SyncMode::Periodic(_) | SyncMode::Off => Ok(()),
+        }
+    }
+
+    /// Applies a record of the log while the store is being opened, to the tables that `wanted` says still need it;
+    /// returns these.
+    ///
+    /// # Errors
+    /// `Corrupt` for bytes that are no batch.
+    pub fn replay(&self, bytes: &[u8], position: LogPosition, wanted: &dyn Fn(TableId) -> bool) -> Result<Vec<TableId>> {
+        let mut state = self.state.lock();
+        state.written = position;
+        state.seq += 1;
+        let reader = BatchReader::new(bytes)?;
+        let stamp = reader.stamp();
+        // Later writes must win over these, also when the clock went back; a client's far-off timestamp must not drag
+        // the clock along.
+        self.stamps.observe(stamp.timestamp.min(stamp.now.saturating_add(1).saturating_mul(1_000_000)));
+        let mut touched = Vec::new();
+        self.last_second.fetch_max(stamp.now, Ordering::Relaxed);
+        let mut last: Option<(TableId, Arc<TableView>)> = None;
+        for op in reader {
+            let op = op?;
+            if !wanted(op.table) {
+                continue;
+            }
+            let view = match last.take() {
+                Some((id, view)) if id == op.table => view,
+                _ => self.tables.get(op.table)?.view(),
+            };
+            let before = view.active.memory_bytes();
+            if view.active.is_empty() {
+                self.tables.get(op.table)?.set_first_write(stamp.now);
+            }
+            view.active.apply(state.seq, stamp, op.key, Token::of(op.key), &op.body)?;
+            self.budget.grow(view.active.memory_bytes().saturating_sub(before));
+            last = Some((op.table, view));
+            if !touched.contains(&op.table) {
+                touched.push(op.table);
+            }
+        }
+        self.visible.store(state.seq, Ordering::SeqCst);
+        self.synced.store(state.seq, Ordering::Release);
+        if self.budget.is_flush_due() {
+            self.seal_largest(&state);
+        }
+        Ok(touched)
+    }
+
     fn sync_log(&self) -> Result<()> {
         match &self.log {
             Some(log) => log.sync().map_err(|error| self.health.stop(&error)),
@@ -203,6 +266,16 @@ impl Committer {
     /// The commit log, unless the store has none.
     pub fn log(&self) -> Option<&Arc<CommitLog>> {
         self.log.as_ref()
+    }
+
+    /// The second of the last write by this store's clock, of earlier runs as far as the log was replayed.
+    pub fn last_write_second(&self) -> Option<i64> {
+        Some(self.last_second.load(Ordering::Relaxed)).filter(|second| *second != i64::MIN)
+    }
+
+    /// Makes all later timestamps greater than `micros`, which this store drew in an earlier run.
+    pub fn observe(&self, micros: i64) {
+        self.stamps.observe(micros);
     }
 
     /// A timestamp later than all before it, micros.
@@ -251,7 +324,8 @@ impl Committer {
         }
         let memtable = Arc::clone(&view.active);
         let bytes = memtable.memory_bytes();
-        let fresh = Arc::new(Memtable::new(Arc::clone(&self.pins)));
+        let fresh = Arc::new(Memtable::new(Arc::clone(&self.pins), self.stamps.now_micros()));
+        table.set_first_write(i64::MAX);
         table.change(|view| {
             let mut sealed = view.sealed.clone();
             sealed.push(Arc::clone(&view.active));

@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 /// One table of an open store.
 #[derive(Debug)]
@@ -16,12 +16,20 @@ pub struct TableState {
     view: ArcSwap<TableView>,
     changing: Mutex<()>,
     dropped: AtomicBool,
+    /// Second of the first write into the active memtable.
+    first_write: AtomicI64,
 }
 
 impl TableState {
     /// A table that begins with `view`.
     pub fn new(id: TableId, view: TableView) -> Self {
-        Self { id, view: ArcSwap::from_pointee(view), changing: Mutex::new(()), dropped: AtomicBool::new(false) }
+        Self {
+            id,
+            view: ArcSwap::from_pointee(view),
+            changing: Mutex::new(()),
+            dropped: AtomicBool::new(false),
+            first_write: AtomicI64::new(i64::MAX),
+        }
     }
 
     /// Its number.
@@ -40,6 +48,16 @@ impl TableState {
         let _one_at_a_time = self.changing.lock();
         let next = change(&self.view.load());
         self.view.store(Arc::new(next));
+    }
+
+    /// The second of the first write into the active memtable; `i64::MAX` if there was none.
+    pub fn first_write(&self) -> i64 {
+        self.first_write.load(Ordering::Relaxed)
+    }
+
+    /// Notes the first write into an empty memtable, or that there is a new one (`i64::MAX`).
+    pub(crate) fn set_first_write(&self, second: i64) {
+        self.first_write.store(second, Ordering::Relaxed);
     }
 
     /// Marks it as dropped: writes through handles that are still around fail.

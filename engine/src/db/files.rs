@@ -1,0 +1,65 @@
+//! SSTables of an open store: numbering, writing, opening, removing.
+
+use crate::compact::split::Sink;
+use crate::db::Inner;
+use crate::env::sstable_path;
+use crate::error::Result;
+use crate::model::fragment::Fragment;
+use crate::model::schema::TableSchema;
+use crate::sstable::SsTable;
+use crate::sstable::meta::{FileId, FileMeta};
+use crate::sstable::writer::{SsTableWriter, WriterOptions};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A new SSTable of a table.
+pub(crate) struct FileSink(SsTableWriter);
+
+impl FileSink {
+    /// Begins a file at `level`, made from `ancestors`.
+    pub(crate) fn create(inner: &Inner, schema: &Arc<TableSchema>, ancestors: Vec<FileId>, level: u32) -> Result<Self> {
+        let id = inner.next_file();
+        let mut options = WriterOptions::of(schema, id, inner.env.now_micros());
+        (options.ancestors, options.level) = (ancestors, level);
+        let path = inner.file_path(schema, id)?;
+        Ok(Self(SsTableWriter::create(Arc::clone(&inner.env), &path, schema, options)?))
+    }
+
+    /// Appends a fragment.
+    pub(crate) fn write(&mut self, fragment: &Fragment) -> Result<()> {
+        self.0.push(fragment)
+    }
+
+    /// Finishes the file; `None` if nothing was written, and then there is no file.
+    pub(crate) fn finish(self) -> Result<Option<Arc<FileMeta>>> {
+        Ok(self.0.finish()?.map(Arc::new))
+    }
+}
+
+impl Sink for FileSink {
+    fn push(&mut self, fragment: Fragment) -> Result<()> {
+        self.write(&fragment)
+    }
+}
+
+/// Removes finished files that were not installed. A file that cannot be removed now goes at the next opening.
+pub(crate) fn discard(inner: &Inner, schema: &TableSchema, metas: &[Arc<FileMeta>]) {
+    for meta in metas {
+        if let Ok(path) = inner.file_path(schema, meta.id) {
+            let _ = inner.env.remove(&path);
+        }
+    }
+}
+
+impl Inner {
+    /// A number for a new file.
+    pub(crate) fn next_file(&self) -> FileId {
+        FileId(self.next_file.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Where a table's file lies.
+    pub(crate) fn file_path(&self, schema: &TableSchema, id: FileId) -> Result<PathBuf> {
+        Ok(sstable_path(&self.dir.table(&schema.keyspace, &schema.name, schema.id)?, id.0))
+    }
+}
