@@ -1,4 +1,5 @@
 //! Shared parts of the tests across crates.
 #![forbid(unsafe_code)]
 
+pub mod fuzz;
 pub mod source;

@@ -478,6 +478,12 @@ fn read_own(reader: &mut ByteReader<'_>, life: i64, stamp: Stamp) -> Result<Cell
     let timestamp = if flags & OWN_TIMESTAMP != 0 { reader.i64()? } else { life };
     let ttl = if flags & OWN_TTL != 0 { read_ttl(reader)? } else { 0 };
     let tombstone = flags & OWN_TOMBSTONE != 0;
+    if tombstone && ttl != 0 {
+        return Err(reader.error("a tombstone has a TTL"));
+    }
+    if !tombstone && ttl == 0 && flags & OWN_LOCAL != 0 {
+        return Err(reader.error("a value expires without a TTL"));
+    }
     let local = match flags & OWN_LOCAL {
         0 if tombstone => stamp.now,
         0 if ttl != 0 => stamp.now.saturating_add(i64::from(ttl)),
