@@ -18,8 +18,8 @@
 //! # Range deletions backwards
 //! A [`RangeBound`] says what is in force from it on in *clustering* order. Who reads backwards has to know what holds
 //! on the far side of a bound before the rows there come. So **inputs of a backward merge state the deletion in force
-//! from the bound on in the direction of reading**: files and memtables know it, and [`Backwards`] turns a
-//! stream that does not. What a merge yields keeps to the rule of [`RangeBound`], in both directions.
+//! from the bound on in the direction of reading**, as files and memtables can tell. What a merge yields keeps to the rule
+//! of [`RangeBound`], in both directions.
 
 use crate::error::Result;
 use crate::model::fragment::{Fragment, RangeBound};
@@ -28,7 +28,6 @@ use crate::model::life::Deletion;
 use crate::model::reconcile::{merge_deletion, merge_rows, shadow};
 use crate::model::row::Row;
 use std::cmp::Ordering;
-use std::collections::VecDeque;
 
 /// What a merge reads from: fragments in order, or an error.
 pub trait Source: Iterator<Item = Result<Fragment>> {}
@@ -69,9 +68,20 @@ enum Phase {
 
 impl<I: Source> Merge<I> {
     /// Merges the rows and bounds of one partition, of which `partition` is the merged deletion. Sources yield
-    /// rows and bounds alone; backwards if `reverse`, with bounds as the module says.
-    pub fn rows(sources: impl IntoIterator<Item = I>, partition: Option<Deletion>, reverse: bool) -> Self {
-        Self { reverse, partition, ..Self::new(sources, Phase::Start) }
+    /// rows and bounds alone, backwards if `reverse`, with bounds as the module says; beside each stands the range deletion
+    /// that is in force in it where the merge begins.
+    pub fn rows(
+        sources: impl IntoIterator<Item = (I, Option<Deletion>)>,
+        partition: Option<Deletion>,
+        reverse: bool,
+    ) -> Self {
+        let (sources, open): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
+        let mut merge = Self { reverse, partition, ..Self::new(sources, Phase::Start) };
+        for (input, open) in merge.inputs.iter_mut().zip(open) {
+            input.open = open;
+        }
+        merge.in_force = merge.strongest();
+        merge
     }
 
     /// Merges whole streams: partitions in token order, each with its static row, rows and bounds in clustering order.
@@ -86,9 +96,15 @@ impl<I: Source> Merge<I> {
         Self { inputs, order, apart: false, reverse: false, partition: None, in_force: None, phase }
     }
 
-    /// The sources, for what they counted.
-    pub fn sources(&self) -> impl Iterator<Item = &I> {
-        self.inputs.iter().map(|input| &input.items)
+    /// The range deletion in force in each source, at its place.
+    pub(crate) fn open_deletions(&self) -> impl Iterator<Item = Option<Deletion>> + '_ {
+        self.inputs.iter().map(|input| input.open)
+    }
+
+    /// The strongest range deletion in force that the partition's does not outrank.
+    fn strongest(&self) -> Option<Deletion> {
+        let strongest = self.inputs.iter().map(|input| input.open).max().flatten();
+        strongest.filter(|_| strongest > self.partition)
     }
 
     fn step(&mut self) -> Result<Option<Fragment>> {
@@ -144,6 +160,7 @@ impl<I: Source> Merge<I> {
         }
         self.partition = merged;
         self.in_force = None;
+        self.inputs.iter_mut().for_each(|input| input.open = None);
         self.sort_inputs(found);
         Ok(partition)
     }
@@ -217,8 +234,7 @@ impl<I: Source> Merge<I> {
         {
             self.inputs[i].open = other.deletion;
         }
-        let strongest = self.inputs.iter().map(|input| input.open).max().flatten();
-        let strongest = strongest.filter(|_| strongest > self.partition);
+        let strongest = self.strongest();
         let before = std::mem::replace(&mut self.in_force, strongest);
         let deletion = if self.reverse { before } else { strongest };
         Ok((before != strongest).then_some(RangeBound { at, deletion }))
@@ -271,9 +287,6 @@ impl<I: Source> Merge<I> {
     fn sort_inputs(&mut self, mut candidates: Vec<usize>) {
         candidates.retain(|&i| !matches!(self.inputs[i].head, None | Some(Fragment::Partition { .. })));
         candidates.sort_by(|&a, &b| self.compare(a, b));
-        for input in &mut self.inputs {
-            input.open = None;
-        }
         self.order = candidates;
         self.apart = false;
     }
@@ -320,70 +333,6 @@ pub fn compare_places(a: &Fragment, b: &Fragment) -> Ordering {
         (Fragment::Bound(a), Fragment::Row(b)) => a.at.cmp_row(b.clustering.order()),
         (Fragment::Row(a), Fragment::Bound(b)) => b.at.cmp_row(a.clustering.order()).reverse(),
         _ => Ordering::Equal,
-    }
-}
-
-/// Turns a backward stream whose bounds keep to the rule of [`RangeBound`] into an input for a backward [`Merge`], by
-/// reading on to the next bound.
-///
-/// The rows between two bounds wait in memory, so this is for short streams, such as what one call gets from a memtable.
-pub struct Backwards<I> {
-    items: I,
-    /// Items read; the bound in front, if one is, still lacks what holds behind it.
-    waiting: VecDeque<Fragment>,
-    /// In force behind the last item that is waiting, where that is known.
-    ended: bool,
-}
-
-impl<I: Source> Backwards<I> {
-    /// Wraps a stream of rows and bounds that runs backwards.
-    pub fn new(items: I) -> Self {
-        Self { items, waiting: VecDeque::new(), ended: false }
-    }
-
-    fn step(&mut self) -> Result<Option<Fragment>> {
-        if self.waiting.is_empty() {
-            match self.read()? {
-                Some(item @ Fragment::Bound(_)) => self.waiting.push_back(item),
-                item => return Ok(item),
-            }
-        }
-        let Some(Fragment::Bound(_)) = self.waiting.front() else { return Ok(self.waiting.pop_front()) };
-        let mut behind = self.waiting.iter().skip(1).find_map(bound_deletion);
-        while behind.is_none() && !self.ended {
-            if let Some(item) = self.read()? {
-                behind = bound_deletion(&item);
-                self.waiting.push_back(item);
-            }
-        }
-        let front = self.waiting.pop_front();
-        Ok(front.map(|front| match front {
-            Fragment::Bound(RangeBound { at, .. }) => {
-                Fragment::Bound(RangeBound { at, deletion: behind.flatten() })
-            }
-            other => other,
-        }))
-    }
-
-    fn read(&mut self) -> Result<Option<Fragment>> {
-        let item = self.items.next().transpose()?;
-        self.ended |= item.is_none();
-        Ok(item)
-    }
-}
-
-fn bound_deletion(item: &Fragment) -> Option<Option<Deletion>> {
-    match item {
-        Fragment::Bound(bound) => Some(bound.deletion),
-        _ => None,
-    }
-}
-
-impl<I: Source> Iterator for Backwards<I> {
-    type Item = Result<Fragment>;
-
-    fn next(&mut self) -> Option<Result<Fragment>> {
-        self.step().transpose()
     }
 }
 

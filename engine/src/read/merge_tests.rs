@@ -8,16 +8,10 @@ use crate::model::life::Liveness;
 use crate::read::testing::{Part, any_part, model_deletion_at, model_rows, place};
 use proptest::prelude::*;
 
-type Boxed = Box<dyn Iterator<Item = Result<Fragment>>>;
-
-fn input(part: &Part, reverse: bool) -> Boxed {
-    let items = part.fragments(reverse).into_iter().map(Ok);
-    if reverse { Box::new(Backwards::new(items)) } else { Box::new(items) }
-}
-
 fn merged(parts: &[Part], reverse: bool) -> Vec<Fragment> {
     let partition = parts.iter().fold(None, |d, part| merge_deletion(d, part.deletion));
-    let inputs: Vec<_> = parts.iter().map(|part| input(part, reverse)).collect();
+    let inputs: Vec<_> =
+        parts.iter().map(|part| (part.fragments(reverse).into_iter().map(Ok), None)).collect();
     Merge::rows(inputs, partition, reverse).collect::<Result<_>>().expect("no source fails")
 }
 
@@ -123,6 +117,6 @@ fn a_static_row_is_merged_before_the_rows() {
 fn an_error_ends_a_merge() {
     let good = vec![Ok(Fragment::Row(Row { liveness: Some(Liveness::new(1)), ..Row::new(place(1)) }))];
     let bad = vec![Err(crate::error::Error::malformed("broken"))];
-    let mut merge = Merge::rows([good.into_iter(), bad.into_iter()], None, false);
+    let mut merge = Merge::rows([(good.into_iter(), None), (bad.into_iter(), None)], None, false);
     assert!(merge.next().is_some_and(|item| item.is_err()) && merge.next().is_none());
 }

@@ -19,13 +19,12 @@ pub(crate) fn place(ck: u8) -> Clustering {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Part {
     pub(crate) deletion: Option<Deletion>,
-    pub(crate) statics: Option<Row>,
     pub(crate) rows: Vec<Row>,
     pub(crate) ranges: Vec<RangeTombstone>,
 }
 
 impl Part {
-    /// As a sorted stream holds it: equal rows merged, range deletions disjoint.
+    /// As an input of a merge: equal rows merged, range deletions disjoint.
     pub(crate) fn fragments(&self, reverse: bool) -> Vec<Fragment> {
         let mut rows: BTreeMap<Clustering, Row> = BTreeMap::new();
         for row in &self.rows {
@@ -53,6 +52,13 @@ impl Part {
         items.sort_by(super::merge::compare_places);
         if reverse {
             items.reverse();
+            // What a bound states is then in force from it on in the direction of reading.
+            let mut before = None;
+            for item in items.iter_mut().rev() {
+                if let Fragment::Bound(RangeBound { deletion, .. }) = item {
+                    std::mem::swap(deletion, &mut before);
+                }
+            }
         }
         items
     }
@@ -149,7 +155,6 @@ pub(crate) fn any_part(columns: [u32; 2], complex: Option<u32>) -> impl Strategy
     let ranges = prop::collection::vec(any_range(), 0..4);
     (prop::option::weighted(0.2, any_deletion()), rows, ranges).prop_map(|(deletion, rows, ranges)| Part {
         deletion,
-        statics: None,
         rows,
         ranges,
     })

@@ -201,6 +201,12 @@ impl DecodedBlock {
         self.kinds.is_none()
     }
 
+    /// Whether item `i` is a row with the marker that INSERT writes.
+    #[inline]
+    pub fn is_marked(&self, i: usize) -> bool {
+        self.kind_code(i) == kind::ROW
+    }
+
     #[inline]
     pub(super) fn kind_code(&self, i: usize) -> i64 {
         self.kinds.as_ref().map_or(kind::ROW, |kinds| kinds.kinds[i].into())

@@ -1,0 +1,215 @@
+//! What reads return: up to 1024 rows of one partition, column by column; and [`Row`], a handle on one of them.
+//!
+//! A [`Batch`] is immutable and shared: a row is a reference count and a number, and stays valid for as long as it is held,
+//! whatever becomes of the files. Whoever works on many rows takes [`Batch::column`] and its slices of numbers; whoever works on one
+//! takes [`Row::get`].
+
+use crate::error::{Error, Result};
+use crate::model::bytes::Bytes;
+use crate::model::clustering::Clustering;
+use crate::model::composite;
+use crate::model::key::DecoratedKey;
+use crate::model::life::Liveness;
+use crate::model::schema::{ColumnKind, TableSchema};
+use crate::model::value::Value;
+use crate::read::builder::PartitionHead;
+use crate::read::column::{CellRef, Column};
+use crate::read::get::{FromCell, value_of, wire_of};
+use crate::read::query::Projection;
+use std::sync::Arc;
+
+/// The most rows of a batch.
+pub const BATCH_ROWS: usize = 1024;
+
+/// Rows of one partition.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    columns: Arc<Projection>,
+    key: DecoratedKey,
+    values: Vec<Column>,
+    rows: usize,
+    last: Clustering,
+    now: i64,
+}
+
+impl Batch {
+    /// A batch of `rows` rows, the last of which stands at `last`.
+    pub(crate) fn new(head: &PartitionHead, values: Vec<Column>, rows: usize, last: Clustering) -> Self {
+        Self { columns: head.columns.clone(), key: head.key.clone(), values, rows, last, now: head.now }
+    }
+
+    /// Number of rows, at least one.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether there is no row; reads return no such batch.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// The columns that were asked for.
+    pub fn columns(&self) -> &Arc<Projection> {
+        &self.columns
+    }
+
+    /// The partition.
+    pub fn key(&self) -> &DecoratedKey {
+        &self.key
+    }
+
+    /// Column `i` of the result.
+    pub fn column(&self, i: usize) -> Option<&Column> {
+        self.values.get(i)
+    }
+
+    /// A column by name.
+    pub fn column_by_name(&self, name: &str) -> Option<&Column> {
+        self.values.get(self.columns.position(name)?)
+    }
+
+    /// The value of column `column` in row `row`; null where there is none.
+    #[inline]
+    pub fn cell(&self, column: usize, row: usize) -> CellRef<'_> {
+        match self.values.get(column) {
+            Some(values) if row < self.rows => values.cell(row),
+            _ => CellRef::Null,
+        }
+    }
+
+    /// Handles on all rows, in order.
+    pub fn rows(self: &Arc<Self>) -> impl ExactSizeIterator<Item = Row> + DoubleEndedIterator {
+        let batch = self.clone();
+        (0..self.rows).map(move |index| Row { batch: batch.clone(), index })
+    }
+
+    /// The wire form of a value, `None` for null.
+    ///
+    /// # Errors
+    /// `Corrupt` if stored bytes are no value of the column's type.
+    pub fn wire(&self, column: usize, row: usize) -> Result<Option<Bytes>> {
+        match self.values.get(column) {
+            Some(values) => wire_of(self.cell(column, row), values.ty()),
+            None => Ok(None),
+        }
+    }
+
+    /// The clustering of the last row; empty for a row of static columns alone.
+    pub(crate) fn last(&self) -> &Clustering {
+        &self.last
+    }
+}
+
+/// One row of a result. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Row {
+    batch: Arc<Batch>,
+    index: usize,
+}
+
+/// Names a column of a result: its name, or its place among the columns that were asked for.
+pub trait ColumnIndex {
+    /// The column's place.
+    ///
+    /// # Errors
+    /// `NotFound` if the result has no such column.
+    fn place(&self, columns: &Projection) -> Result<usize>;
+}
+
+impl ColumnIndex for usize {
+    #[inline]
+    fn place(&self, columns: &Projection) -> Result<usize> {
+        match *self < columns.len() {
+            true => Ok(*self),
+            false => Err(Error::not_found(format!("no column {self}: the result has {}", columns.len()))),
+        }
+    }
+}
+
+impl ColumnIndex for &str {
+    fn place(&self, columns: &Projection) -> Result<usize> {
+        columns.position(self).ok_or_else(|| Error::not_found(format!("no column {self} in the result")))
+    }
+}
+
+impl Row {
+    /// The value of a column.
+    ///
+    /// # Errors
+    /// `NotFound` without such a column; `Invalid` if its type is not `T`'s, or the value is null and `T` no `Option`.
+    #[inline]
+    pub fn get<'a, T: FromCell<'a>>(&'a self, column: impl ColumnIndex) -> Result<T> {
+        let place = column.place(&self.batch.columns)?;
+        let values = &self.batch.values[place];
+        T::from_cell(values.cell(self.index), values.ty()).map_err(|error| self.name_column(error, place))
+    }
+
+    #[cold]
+    fn name_column(&self, error: Error, place: usize) -> Error {
+        let name = self.batch.columns.column(place).map_or("?", |column| &column.name);
+        Error::new(error.kind(), format!("column {name}: {}", error.message()))
+    }
+
+    /// The value of column `i`, `None` for null or without such a column.
+    ///
+    /// # Errors
+    /// `Corrupt` if stored bytes are no value of the column's type.
+    pub fn value(&self, i: usize) -> Result<Option<Value>> {
+        match self.batch.values.get(i) {
+            Some(values) => value_of(values.cell(self.index), values.ty()),
+            None => Ok(None),
+        }
+    }
+
+    /// Microsecond at which a column's value was written; `None` for null. Of a collection the latest of its elements'.
+    ///
+    /// # Errors
+    /// `NotFound` without such a column; `Invalid` for a key column, or if the read did not ask for times
+    /// ([`Projection::with_lives`]).
+    pub fn writetime(&self, column: impl ColumnIndex) -> Result<Option<i64>> {
+        Ok(self.life(column)?.map(|life| life.timestamp))
+    }
+
+    /// Seconds that a column's value still lives; `None` for null and for what does not expire.
+    ///
+    /// # Errors
+    /// As [`Row::writetime`].
+    pub fn ttl(&self, column: impl ColumnIndex) -> Result<Option<i64>> {
+        let life = self.life(column)?.filter(Liveness::is_expiring);
+        Ok(life.map(|life| life.expiry.saturating_sub(self.batch.now)))
+    }
+
+    fn life(&self, column: impl ColumnIndex) -> Result<Option<Liveness>> {
+        let place = column.place(&self.batch.columns)?;
+        let kind = self.batch.columns.column(place).map(|column| (column.kind, &column.name));
+        if let Some((ColumnKind::PartitionKey | ColumnKind::Clustering(_), name)) = kind {
+            let text = format!("Cannot use selection function writetime or ttl on PRIMARY KEY part {name}");
+            return Err(Error::invalid(text));
+        }
+        if !self.batch.columns.lives() {
+            return Err(Error::invalid("this read did not ask for write times"));
+        }
+        Ok(self.batch.values[place].life(self.index))
+    }
+
+    /// The batch that the row is in.
+    pub fn batch(&self) -> &Arc<Batch> {
+        &self.batch
+    }
+
+    /// The row's number in its batch.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+}
+
+/// The values of a partition key, in wire form, one for each of its columns.
+///
+/// # Errors
+/// `Corrupt` if the key is not of this table.
+pub(crate) fn key_values(schema: &TableSchema, key: &[u8]) -> Result<Vec<Bytes>> {
+    match schema.partition_key().len() {
+        1 => Ok(vec![Bytes::new(key)]),
+        count => Ok(composite::decode(key, count)?.into_iter().map(Bytes::new).collect()),
+    }
+}

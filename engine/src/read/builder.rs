@@ -1,0 +1,193 @@
+//! Batches filled row by row, for rows that several sources had a part in.
+//!
+//! [`PartitionHead`] is what all batches of a partition share: its key's values and static columns. [`BatchBuilder`] takes resolved
+//! rows; [`lanes`](crate::read::lanes) is the way around it for rows that can be handed out as they stand in a block.
+
+use crate::error::Result;
+use crate::model::bytes::Bytes;
+use crate::model::cell::Cell;
+use crate::model::clustering::Clustering;
+use crate::model::key::DecoratedKey;
+use crate::model::life::Liveness;
+use crate::model::row::Row;
+use crate::model::schema::{Column as SchemaColumn, ColumnKind, Order, TableSchema};
+use crate::model::types::CqlType;
+use crate::read::batch::{Batch, key_values};
+use crate::read::column::{Column, ColumnBuilder, Values};
+use crate::read::get::each_value;
+use crate::read::query::Projection;
+use std::sync::Arc;
+
+/// What all rows of a partition have in common.
+#[derive(Debug)]
+pub(crate) struct PartitionHead {
+    pub(crate) columns: Arc<Projection>,
+    pub(crate) key: DecoratedKey,
+    key_values: Vec<Bytes>,
+    statics: Option<Row>,
+    pub(crate) now: i64,
+}
+
+impl PartitionHead {
+    /// Of partition `key` with the resolved static row `statics`, for a reader at second `now`.
+    pub(crate) fn new(
+        columns: &Arc<Projection>,
+        key: DecoratedKey,
+        statics: Option<Row>,
+        now: i64,
+    ) -> Result<Self> {
+        let key_values = key_values(columns.schema(), &key.key)?;
+        Ok(Self { columns: columns.clone(), key, key_values, statics, now })
+    }
+
+    /// The columns of the key and the static ones for a batch of `rows` rows; for the others what `other` makes, given the
+    /// column's position in the result and, for clustering columns, its number.
+    pub(crate) fn columns_with(
+        &self,
+        rows: usize,
+        mut other: impl FnMut(usize, Option<usize>) -> Result<Column>,
+    ) -> Result<Vec<Column>> {
+        let keys = self.columns.schema().partition_key().len();
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for (at, column) in self.columns.columns().enumerate() {
+            let index = self.columns.schema_index(at);
+            columns.push(match column.kind {
+                ColumnKind::PartitionKey => {
+                    let value = self.key_values.get(index).cloned();
+                    Column::new(&column.ty, value.map_or(Values::Null, Values::One), None)
+                }
+                ColumnKind::Clustering(_) => other(at, Some(index - keys))?,
+                ColumnKind::Regular => other(at, None)?,
+                ColumnKind::Static => self.static_column(at, rows),
+            });
+        }
+        Ok(columns)
+    }
+
+    fn static_column(&self, at: usize, rows: usize) -> Column {
+        let column = self.columns.columns().nth(at);
+        let Some((column, row)) = column.zip(self.statics.as_ref()) else {
+            let ty = column.map_or(&CqlType::Blob, |column| &column.ty);
+            return Column::new(ty, Values::Null, None);
+        };
+        let with_lives = |life: Option<Liveness>| self.columns.lives().then(|| vec![life; rows]);
+        if let Some(complex) = row.complex(column.id) {
+            let life = complex.cells.iter().map(|(_, cell)| cell.life()).max_by_key(|life| life.timestamp);
+            let values = Values::Complex(vec![complex.cells.clone(); rows]);
+            return Column::new(&column.ty, values, with_lives(life));
+        }
+        match row.cell(column.id) {
+            Some(Cell { value: Some(value), .. }) => {
+                let life = row.cell(column.id).map(Cell::life);
+                Column::new(&column.ty, Values::One(value.clone()), with_lives(life))
+            }
+            _ => Column::new(&column.ty, Values::Null, with_lives(None)),
+        }
+    }
+
+    /// The one row of a partition that has static columns alone: its clustering and regular columns are null.
+    pub(crate) fn static_only(&self) -> Result<Batch> {
+        let null = |at: usize, _| {
+            let ty = self.columns.column(at).map_or(&CqlType::Blob, |column| &column.ty);
+            Ok(Column::new(ty, Values::Null, None))
+        };
+        Ok(Batch::new(self, self.columns_with(1, null)?, 1, Clustering::EMPTY))
+    }
+
+    /// Whether the partition has a static row that is seen.
+    pub(crate) fn has_statics(&self) -> bool {
+        self.statics.is_some()
+    }
+}
+
+/// Types and directions (true: DESC) of the clustering columns.
+pub(crate) fn clustering_types(schema: &TableSchema) -> impl Iterator<Item = (&CqlType, bool)> {
+    schema.clustering().iter().map(|column| (&column.ty, column.kind == ColumnKind::Clustering(Order::Desc)))
+}
+
+/// A batch being filled.
+#[derive(Debug)]
+pub(crate) struct BatchBuilder {
+    head: Arc<PartitionHead>,
+    /// A builder for each column of the result that differs from row to row, by its position.
+    columns: Vec<Option<ColumnBuilder>>,
+    /// Position of each clustering column in the result.
+    clusterings: Vec<Option<usize>>,
+    wants_clustering: bool,
+    rows: usize,
+    last: Clustering,
+}
+
+impl BatchBuilder {
+    pub(crate) fn new(head: &Arc<PartitionHead>) -> Self {
+        let projection = &head.columns;
+        let keys = projection.schema().partition_key().len();
+        let mut clusterings = vec![None; projection.schema().clustering().len()];
+        let builder = |(at, column): (usize, &SchemaColumn)| match column.kind {
+            ColumnKind::PartitionKey | ColumnKind::Static => None,
+            ColumnKind::Regular => Some(ColumnBuilder::new(&column.ty, projection.lives())),
+            ColumnKind::Clustering(_) => {
+                clusterings[projection.schema_index(at) - keys] = Some(at);
+                Some(ColumnBuilder::new(&column.ty, false))
+            }
+        };
+        let columns = projection.columns().enumerate().map(builder).collect();
+        let wants_clustering = clusterings.iter().any(Option::is_some);
+        Self { head: head.clone(), columns, clusterings, wants_clustering, rows: 0, last: Clustering::EMPTY }
+    }
+
+    /// Number of rows so far.
+    pub(crate) fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Appends a resolved row.
+    ///
+    /// # Errors
+    /// `Corrupt` if its clustering is not of this table.
+    pub(crate) fn push(&mut self, mut row: Row) -> Result<()> {
+        if self.wants_clustering {
+            let Self { head, columns, clusterings, .. } = self;
+            let mut places = clusterings.iter();
+            each_value(&row.clustering, clustering_types(head.columns.schema()), |wire| {
+                let at = places.next().copied().flatten();
+                if let Some(column) = at.and_then(|at| columns[at].as_mut()) {
+                    column.push(Some(wire), None);
+                }
+                Ok(())
+            })?;
+        }
+        let mut cells = row.cells.iter().peekable();
+        for &(id, at) in self.head.columns.regulars() {
+            let Some(column) = self.columns[at].as_mut() else { continue };
+            while cells.next_if(|(other, _)| *other < id).is_some() {}
+            if let Ok(i) = row.complex.binary_search_by_key(&id, |complex| complex.column) {
+                column.push_complex(std::mem::take(&mut row.complex[i].cells));
+                continue;
+            }
+            match cells.peek().filter(|(other, _)| *other == id) {
+                Some((_, cell)) => column.push(cell.value.as_deref(), Some(cell.life())),
+                None if column.is_complex() => column.push_complex(Vec::new()),
+                None => column.push(None, None),
+            }
+        }
+        self.rows += 1;
+        self.last = row.clustering;
+        Ok(())
+    }
+
+    /// The batch, if it has rows; the builder is then empty again.
+    pub(crate) fn finish(&mut self) -> Result<Option<Batch>> {
+        if self.rows == 0 {
+            return Ok(None);
+        }
+        let head = self.head.clone();
+        let mut filled = std::mem::replace(self, Self::new(&head));
+        let columns = head.columns_with(filled.rows, |at, _| {
+            let ty = head.columns.column(at).map_or(&CqlType::Blob, |column| &column.ty);
+            let column = filled.columns.get_mut(at).and_then(Option::take).map(ColumnBuilder::finish);
+            Ok(column.unwrap_or_else(|| Column::new(ty, Values::Null, None)))
+        })?;
+        Ok(Some(Batch::new(&head, columns, filled.rows, filled.last)))
+    }
+}

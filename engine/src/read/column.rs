@@ -1,0 +1,335 @@
+//! One column of a batch: values of all its rows, as numbers where the type is one.
+//!
+//! A [`Column`] either shares a decoded block's column (no value is copied), owns a lane that was filled row by row, or holds
+//! one value for all rows (partition key, static columns). [`Column::cell`] gives a row's value as [`CellRef`], from which
+//! [`FromCell`](crate::read::get::FromCell) makes what the caller wants.
+
+use crate::encoding::bytes_lane::{ByteStrings, BytesLane};
+use crate::model::bytes::Bytes;
+use crate::model::cell::Cell;
+use crate::model::clustering::Clustering;
+use crate::model::life::Liveness;
+use crate::model::types::CqlType;
+use crate::sstable::block::column::ColumnData;
+use crate::sstable::block::decoded::DecodedBlock;
+use crate::sstable::block::values::Lane;
+use crate::sstable::layout::LaneKind;
+use std::sync::Arc;
+
+/// A value as a batch holds it, borrowed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CellRef<'a> {
+    /// No value.
+    Null,
+    /// Of an integer type, date, time, timestamp or boolean.
+    Int(i64),
+    /// Of a double.
+    Double(f64),
+    /// Of a float.
+    Float(f32),
+    /// In wire serialisation: all other types, and the empty value of any.
+    Bytes(&'a [u8]),
+    /// Elements of a non-frozen collection or user type, by path; never none.
+    Complex(&'a [(Clustering, Cell)]),
+}
+
+/// A column of a [`Batch`](crate::read::batch::Batch).
+#[derive(Clone, Debug)]
+pub struct Column {
+    ty: CqlType,
+    values: Values,
+    lives: Option<Vec<Option<Liveness>>>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Values {
+    /// No row has a value.
+    Null,
+    /// All rows have this one (wire form).
+    One(Bytes),
+    /// A value for each row; those that are not valid are null.
+    Owned { lane: Lane, valid: Option<Vec<bool>> },
+    /// A value for each row, in wire form: where a lane of numbers would not do.
+    Wires(Vec<Option<Bytes>>),
+    /// A collection for each row, the empty one being null.
+    Complex(Vec<Vec<(Clustering, Cell)>>),
+    /// Rows of a block: row `i` of the batch is row `rows.at(i)` of the block's column.
+    Block { block: Arc<DecodedBlock>, slot: usize, rows: Rows },
+    /// Clustering values of a block: row `i` is item `items.at(i)`.
+    Place { block: Arc<DecodedBlock>, column: usize, items: Rows },
+}
+
+/// Rows or items of a block in the order of the batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rows {
+    pub(crate) first: usize,
+    pub(crate) backward: bool,
+}
+
+impl Rows {
+    #[inline]
+    pub(crate) fn at(self, i: usize) -> usize {
+        if self.backward { self.first - i } else { self.first + i }
+    }
+}
+
+impl Column {
+    pub(crate) fn new(ty: &CqlType, values: Values, lives: Option<Vec<Option<Liveness>>>) -> Self {
+        Self { ty: ty.clone(), values, lives }
+    }
+
+    /// The column's type.
+    pub fn ty(&self) -> &CqlType {
+        &self.ty
+    }
+
+    /// Whether no row has a value.
+    pub fn is_null(&self) -> bool {
+        matches!(self.values, Values::Null)
+    }
+
+    /// The value of row `i`; null beyond the batch's rows.
+    #[inline]
+    pub fn cell(&self, i: usize) -> CellRef<'_> {
+        match &self.values {
+            Values::Owned { lane, valid } => match valid {
+                Some(valid) if !valid.get(i).copied().unwrap_or(false) => CellRef::Null,
+                _ => lane_cell(lane, i),
+            },
+            Values::Block { block, slot, rows } => match block.column(*slot) {
+                Ok(column) => column_cell(column, rows.at(i)),
+                // Cannot be: the lane was decoded before the batch was made.
+                Err(_) => CellRef::Null,
+            },
+            Values::Place { block, column, items } => match block.place(*column) {
+                Ok(place) if place.is_empty_value(items.at(i)) => CellRef::Bytes(&[]),
+                Ok(place) => lane_cell(place.values(), items.at(i)),
+                Err(_) => CellRef::Null,
+            },
+            Values::Null => CellRef::Null,
+            Values::One(wire) => wire_cell(wire, &self.ty),
+            Values::Wires(wires) => match wires.get(i) {
+                Some(Some(wire)) => wire_cell(wire, &self.ty),
+                _ => CellRef::Null,
+            },
+            Values::Complex(rows) => match rows.get(i) {
+                Some(elements) if !elements.is_empty() => CellRef::Complex(elements),
+                _ => CellRef::Null,
+            },
+        }
+    }
+
+    /// The values of the first `rows` rows as numbers without a gap: the numbers, and whether they stand in the reverse
+    /// order of the rows. `None` if the column is not of integers (dates, times, booleans included) or has nulls.
+    pub fn ints(&self, rows: usize) -> Option<(&[i64], bool)> {
+        match self.slice(rows)? {
+            (Lane::Ints(_, values), first, backward) => Some((values.get(first..first + rows)?, backward)),
+            _ => None,
+        }
+    }
+
+    /// The same for doubles.
+    pub fn doubles(&self, rows: usize) -> Option<(&[f64], bool)> {
+        match self.slice(rows)? {
+            (Lane::Doubles(values), first, backward) => Some((values.get(first..first + rows)?, backward)),
+            _ => None,
+        }
+    }
+
+    /// The same for single floats.
+    pub fn floats(&self, rows: usize) -> Option<(&[f32], bool)> {
+        match self.slice(rows)? {
+            (Lane::Floats(values), first, backward) => Some((values.get(first..first + rows)?, backward)),
+            _ => None,
+        }
+    }
+
+    fn slice(&self, rows: usize) -> Option<(&Lane, usize, bool)> {
+        let within = |lane, at: Rows| match at.backward {
+            true => Some((lane, (at.first + 1).checked_sub(rows)?, true)),
+            false => Some((lane, at.first, false)),
+        };
+        match &self.values {
+            Values::Owned { lane, valid: None } => Some((lane, 0, false)),
+            Values::Block { block, slot, rows: at } => {
+                let column = block.column(*slot).ok().filter(|column| column.is_dense())?;
+                within(column.values(), *at)
+            }
+            Values::Place { block, column, items } => {
+                let place = block.place(*column).ok().filter(|place| place.has_no_empty_value())?;
+                within(place.values(), *items)
+            }
+            _ => None,
+        }
+    }
+
+    /// When the value of row `i` was written and until when it lives, if the read asked for it and there is a value.
+    pub fn life(&self, i: usize) -> Option<Liveness> {
+        self.lives.as_ref()?.get(i).copied().flatten()
+    }
+}
+
+#[inline]
+fn lane_cell(lane: &Lane, i: usize) -> CellRef<'_> {
+    match lane {
+        Lane::Ints(_, values) => values.get(i).map_or(CellRef::Null, |&value| CellRef::Int(value)),
+        Lane::Doubles(values) => values.get(i).map_or(CellRef::Null, |&value| CellRef::Double(value)),
+        Lane::Floats(values) => values.get(i).map_or(CellRef::Null, |&value| CellRef::Float(value)),
+        Lane::Bytes(values) if i < values.len() => CellRef::Bytes(values.get(i)),
+        Lane::Bytes(_) => CellRef::Null,
+    }
+}
+
+#[inline]
+fn column_cell(column: &ColumnData, row: usize) -> CellRef<'_> {
+    match column.value_of(row) {
+        Some(value) => lane_cell(column.values(), value),
+        None => CellRef::Null,
+    }
+}
+
+#[inline]
+fn wire_cell<'a>(wire: &'a [u8], ty: &CqlType) -> CellRef<'a> {
+    let number = match LaneKind::of(ty) {
+        LaneKind::Int(width) => width.parse(wire).map(CellRef::Int),
+        LaneKind::Double => wire.try_into().ok().map(|wire| CellRef::Double(f64::from_be_bytes(wire))),
+        LaneKind::Float => wire.try_into().ok().map(|wire| CellRef::Float(f32::from_be_bytes(wire))),
+        LaneKind::Bytes => None,
+    };
+    number.unwrap_or(CellRef::Bytes(wire))
+}
+
+/// A column being filled row by row.
+#[derive(Debug)]
+pub(crate) struct ColumnBuilder {
+    ty: CqlType,
+    kind: LaneKind,
+    lane: Lane,
+    /// Which rows have a value; empty while all have.
+    valid: Vec<bool>,
+    /// Takes over when a number's wire form is not a number's.
+    wires: Option<Vec<Option<Bytes>>>,
+    complex: Option<Vec<Vec<(Clustering, Cell)>>>,
+    lives: Option<Vec<Option<Liveness>>>,
+    rows: usize,
+}
+
+impl ColumnBuilder {
+    pub(crate) fn new(ty: &CqlType, with_lives: bool) -> Self {
+        let kind = LaneKind::of(ty);
+        Self {
+            ty: ty.clone(),
+            kind,
+            lane: empty_lane(kind),
+            valid: Vec::new(),
+            wires: None,
+            complex: ty.is_multicell().then(Vec::new),
+            lives: with_lives.then(Vec::new),
+            rows: 0,
+        }
+    }
+
+    /// Appends a value in wire form, or null.
+    #[inline]
+    pub(crate) fn push(&mut self, wire: Option<&[u8]>, life: Option<Liveness>) {
+        if let Some(lives) = &mut self.lives {
+            lives.push(life);
+        }
+        self.rows += 1;
+        if let Some(wires) = &mut self.wires {
+            wires.push(wire.map(Bytes::new));
+            return;
+        }
+        let fits = match wire {
+            None => {
+                push_zero(&mut self.lane);
+                if self.valid.is_empty() {
+                    self.valid.resize(self.rows - 1, true);
+                }
+                self.valid.push(false);
+                return;
+            }
+            Some(wire) => push_wire(&mut self.lane, wire),
+        };
+        match fits {
+            Some(()) if self.valid.is_empty() => {}
+            Some(()) => self.valid.push(true),
+            None => self.fall_back(wire),
+        }
+    }
+
+    /// Goes over to wire forms: an empty value of a numeric type came.
+    #[cold]
+    fn fall_back(&mut self, wire: Option<&[u8]>) {
+        let lane = std::mem::replace(&mut self.lane, empty_lane(self.kind));
+        let valid = |i: usize| self.valid.get(i).copied().unwrap_or(true);
+        let mut wires: Vec<_> = (0..self.rows - 1).map(|i| valid(i).then(|| lane.wire(i))).collect();
+        wires.push(wire.map(Bytes::new));
+        self.wires = Some(wires);
+    }
+
+    /// Appends the elements of a collection, none for null.
+    pub(crate) fn push_complex(&mut self, elements: Vec<(Clustering, Cell)>) {
+        if let Some(lives) = &mut self.lives {
+            lives.push(elements.iter().map(|(_, cell)| cell.life()).max_by_key(|life| life.timestamp));
+        }
+        self.rows += 1;
+        if let Some(complex) = &mut self.complex {
+            complex.push(elements);
+        }
+    }
+
+    /// Whether it is of a non-frozen collection or user type.
+    pub(crate) fn is_complex(&self) -> bool {
+        self.complex.is_some()
+    }
+
+    pub(crate) fn finish(self) -> Column {
+        let values = match (self.complex, self.wires) {
+            (Some(complex), _) => Values::Complex(complex),
+            (None, Some(wires)) => Values::Wires(wires),
+            (None, None) if !self.valid.is_empty() && !self.valid.contains(&true) => Values::Null,
+            (None, None) => {
+                let valid = (!self.valid.is_empty()).then_some(self.valid);
+                Values::Owned { lane: self.lane, valid }
+            }
+        };
+        Column { ty: self.ty, values, lives: self.lives }
+    }
+}
+
+fn empty_lane(kind: LaneKind) -> Lane {
+    match kind {
+        LaneKind::Int(width) => Lane::Ints(width, Vec::new()),
+        LaneKind::Double => Lane::Doubles(Vec::new()),
+        LaneKind::Float => Lane::Floats(Vec::new()),
+        LaneKind::Bytes => Lane::Bytes(BytesLane::Plain(ByteStrings::new())),
+    }
+}
+
+fn push_zero(lane: &mut Lane) {
+    match lane {
+        Lane::Ints(_, values) => values.push(0),
+        Lane::Doubles(values) => values.push(0.0),
+        Lane::Floats(values) => values.push(0.0),
+        Lane::Bytes(values) => push_bytes(values, &[]),
+    }
+}
+
+/// Appends a value to a lane; `None` if it does not fit a lane of numbers.
+#[inline]
+fn push_wire(lane: &mut Lane, wire: &[u8]) -> Option<()> {
+    match lane {
+        Lane::Ints(width, values) => values.push(width.parse(wire)?),
+        Lane::Doubles(values) => values.push(f64::from_be_bytes(wire.try_into().ok()?)),
+        Lane::Floats(values) => values.push(f32::from_be_bytes(wire.try_into().ok()?)),
+        Lane::Bytes(values) => push_bytes(values, wire),
+    }
+    Some(())
+}
+
+fn push_bytes(values: &mut BytesLane, bytes: &[u8]) {
+    if let BytesLane::Plain(strings) = values {
+        strings.push(bytes);
+    }
+}

@@ -1,0 +1,285 @@
+//! Values out of batches, as the types that a program works with.
+//!
+//! [`FromCell`] is implemented for the Rust types that fit a CQL type; [`Row::get`](crate::read::batch::Row::get) calls it. The
+//! conversion is strict: an `int` is read as `i32` or `i64`, never silently cut or reinterpreted.
+//!
+//! # Not here
+//! Numbers of `varint` and `decimal` as machine numbers, tuples as Rust tuples: read a [`Value`].
+
+use crate::encoding::order::decode_component;
+use crate::error::{Error, Result};
+use crate::model::bytes::Bytes;
+use crate::model::cell::Cell;
+use crate::model::clustering::Clustering;
+use crate::model::codec;
+use crate::model::time::{Date, Time, Timestamp};
+use crate::model::types::CqlType;
+use crate::model::uuid::{Timeuuid, Uuid};
+use crate::model::value::Value;
+use crate::read::column::CellRef;
+
+/// What can be made of a value of a batch.
+pub trait FromCell<'a>: Sized {
+    /// Converts `cell`, a value of type `ty`.
+    ///
+    /// # Errors
+    /// `Invalid` if the column's type is another, or the value is null and `Self` is no `Option`.
+    fn from_cell(cell: CellRef<'a>, ty: &CqlType) -> Result<Self>;
+}
+
+#[cold]
+fn mismatch(cell: CellRef<'_>, ty: &CqlType, wanted: &str) -> Error {
+    Error::invalid(match cell {
+        CellRef::Null => format!("a null of type {ty} cannot be read as {wanted}; read an Option"),
+        CellRef::Bytes(&[]) => {
+            format!("an empty value of type {ty} cannot be read as {wanted}; read a Value")
+        }
+        _ => format!("a value of type {ty} cannot be read as {wanted}"),
+    })
+}
+
+macro_rules! from_int {
+    ($target:ty, $name:literal, $types:pat, $make:expr) => {
+        impl FromCell<'_> for $target {
+            #[inline]
+            fn from_cell(cell: CellRef<'_>, ty: &CqlType) -> Result<Self> {
+                match (cell, ty.unfrozen()) {
+                    (CellRef::Int(value), $types) => Ok($make(value)),
+                    _ => Err(mismatch(cell, ty, $name)),
+                }
+            }
+        }
+    };
+}
+
+from_int!(i8, "i8", CqlType::Tinyint, |value| value as i8);
+from_int!(i16, "i16", CqlType::Tinyint | CqlType::Smallint, |value| value as i16);
+from_int!(i32, "i32", CqlType::Tinyint | CqlType::Smallint | CqlType::Int, |value| value as i32);
+from_int!(
+    i64,
+    "i64",
+    CqlType::Tinyint | CqlType::Smallint | CqlType::Int | CqlType::Bigint | CqlType::Counter,
+    |value| value
+);
+from_int!(bool, "bool", CqlType::Boolean, |value| value != 0);
+from_int!(Timestamp, "a timestamp", CqlType::Timestamp, Timestamp);
+from_int!(Time, "a time", CqlType::Time, Time);
+from_int!(Date, "a date", CqlType::Date, |value| Date(value as u32));
+
+impl FromCell<'_> for f64 {
+    #[inline]
+    fn from_cell(cell: CellRef<'_>, ty: &CqlType) -> Result<Self> {
+        match cell {
+            CellRef::Double(value) => Ok(value),
+            CellRef::Float(value) => Ok(value.into()),
+            _ => Err(mismatch(cell, ty, "f64")),
+        }
+    }
+}
+
+impl FromCell<'_> for f32 {
+    #[inline]
+    fn from_cell(cell: CellRef<'_>, ty: &CqlType) -> Result<Self> {
+        match cell {
+            CellRef::Float(value) => Ok(value),
+            _ => Err(mismatch(cell, ty, "f32")),
+        }
+    }
+}
+
+impl<'a> FromCell<'a> for &'a str {
+    #[inline]
+    fn from_cell(cell: CellRef<'a>, ty: &CqlType) -> Result<Self> {
+        match (cell, ty.unfrozen()) {
+            (CellRef::Bytes(bytes), CqlType::Text | CqlType::Ascii) => {
+                std::str::from_utf8(bytes).map_err(|_| Error::malformed("a stored text is not UTF-8"))
+            }
+            _ => Err(mismatch(cell, ty, "text")),
+        }
+    }
+}
+
+impl<'a> FromCell<'a> for String {
+    fn from_cell(cell: CellRef<'a>, ty: &CqlType) -> Result<Self> {
+        <&str>::from_cell(cell, ty).map(str::to_owned)
+    }
+}
+
+impl<'a> FromCell<'a> for &'a [u8] {
+    #[inline]
+    fn from_cell(cell: CellRef<'a>, ty: &CqlType) -> Result<Self> {
+        match (cell, ty.unfrozen()) {
+            (CellRef::Bytes(bytes), CqlType::Blob | CqlType::Text | CqlType::Ascii) => Ok(bytes),
+            _ => Err(mismatch(cell, ty, "bytes")),
+        }
+    }
+}
+
+impl<'a> FromCell<'a> for Vec<u8> {
+    fn from_cell(cell: CellRef<'a>, ty: &CqlType) -> Result<Self> {
+        <&[u8]>::from_cell(cell, ty).map(<[u8]>::to_vec)
+    }
+}
+
+impl FromCell<'_> for Uuid {
+    #[inline]
+    fn from_cell(cell: CellRef<'_>, ty: &CqlType) -> Result<Self> {
+        match (cell, ty.unfrozen()) {
+            (CellRef::Bytes(bytes), CqlType::Uuid | CqlType::Timeuuid) => {
+                bytes.try_into().map(Self).map_err(|_| mismatch(cell, ty, "a uuid"))
+            }
+            _ => Err(mismatch(cell, ty, "a uuid")),
+        }
+    }
+}
+
+impl FromCell<'_> for Timeuuid {
+    fn from_cell(cell: CellRef<'_>, ty: &CqlType) -> Result<Self> {
+        match (cell, ty.unfrozen()) {
+            (CellRef::Bytes(bytes), CqlType::Timeuuid) => match bytes.try_into() {
+                Ok(bytes) => Self::from_bytes(bytes),
+                Err(_) => Err(mismatch(cell, ty, "a timeuuid")),
+            },
+            _ => Err(mismatch(cell, ty, "a timeuuid")),
+        }
+    }
+}
+
+impl<'a, T: FromCell<'a>> FromCell<'a> for Option<T> {
+    #[inline]
+    fn from_cell(cell: CellRef<'a>, ty: &CqlType) -> Result<Self> {
+        match cell {
+            CellRef::Null => Ok(None),
+            _ => T::from_cell(cell, ty).map(Some),
+        }
+    }
+}
+
+impl FromCell<'_> for Value {
+    fn from_cell(cell: CellRef<'_>, ty: &CqlType) -> Result<Self> {
+        value_of(cell, ty)?.ok_or_else(|| mismatch(cell, ty, "a value"))
+    }
+}
+
+/// A value of any type, `None` for null.
+///
+/// # Errors
+/// `Corrupt` or `Invalid` if stored bytes are no value of the type.
+pub(crate) fn value_of(cell: CellRef<'_>, ty: &CqlType) -> Result<Option<Value>> {
+    Ok(Some(match (cell, ty.unfrozen()) {
+        (CellRef::Null, _) => return Ok(None),
+        (CellRef::Int(value), ty) => match ty {
+            CqlType::Tinyint => Value::Tinyint(value as i8),
+            CqlType::Smallint => Value::Smallint(value as i16),
+            CqlType::Int => Value::Int(value as i32),
+            CqlType::Counter => Value::Counter(value),
+            CqlType::Boolean => Value::Boolean(value != 0),
+            CqlType::Date => Value::Date(Date(value as u32)),
+            CqlType::Time => Value::Time(Time(value)),
+            CqlType::Timestamp => Value::Timestamp(Timestamp(value)),
+            _ => Value::Bigint(value),
+        },
+        (CellRef::Double(value), _) => Value::Double(value),
+        (CellRef::Float(value), _) => Value::Float(value),
+        (CellRef::Bytes(bytes), ty) => codec::decode(bytes, ty)?,
+        (CellRef::Complex(elements), ty) => collection(elements, ty)?,
+    }))
+}
+
+/// The bytes of a value in wire form, `None` for null; collections and user types as frozen ones.
+///
+/// # Errors
+/// As [`value_of`].
+pub(crate) fn wire_of(cell: CellRef<'_>, ty: &CqlType) -> Result<Option<Bytes>> {
+    Ok(Some(match cell {
+        CellRef::Null => return Ok(None),
+        CellRef::Bytes(bytes) => Bytes::new(bytes),
+        CellRef::Int(value) => match crate::sstable::layout::LaneKind::of(ty) {
+            crate::sstable::layout::LaneKind::Int(width) => width.wire(value),
+            _ => Bytes::new(&value.to_be_bytes()),
+        },
+        CellRef::Double(value) => Bytes::new(&value.to_be_bytes()),
+        CellRef::Float(value) => Bytes::new(&value.to_be_bytes()),
+        CellRef::Complex(elements) => {
+            let frozen = ty.clone().freeze();
+            Bytes::from(codec::to_bytes(&collection(elements, ty)?, &frozen)?)
+        }
+    }))
+}
+
+/// A collection or user type out of its live elements.
+fn collection(elements: &[(Clustering, Cell)], ty: &CqlType) -> Result<Value> {
+    let part = |cell: &Cell, ty: &CqlType| codec::decode(cell.value.as_deref().unwrap_or_default(), ty);
+    Ok(match ty {
+        CqlType::List(element) => {
+            Value::List(elements.iter().map(|(_, cell)| part(cell, element)).collect::<Result<_>>()?)
+        }
+        CqlType::Set(element) => {
+            let keys = elements.iter().map(|(path, _)| codec::decode(&path_wire(path, element)?, element));
+            Value::Set(keys.collect::<Result<_>>()?)
+        }
+        CqlType::Map(key, value) => {
+            let entry = |(path, cell): &(Clustering, Cell)| {
+                Ok((codec::decode(&path_wire(path, key)?, key)?, part(cell, value)?))
+            };
+            Value::Map(elements.iter().map(entry).collect::<Result<_>>()?)
+        }
+        CqlType::Udt(udt) => {
+            let mut fields: Vec<_> = udt.fields.iter().map(|(name, _)| (name.clone(), None)).collect();
+            for (path, cell) in elements {
+                let number = path_wire(path, &CqlType::Smallint)?;
+                let number = <[u8; 2]>::try_from(&number[..]).map(|n| usize::from(u16::from_be_bytes(n)));
+                // A field that the type of this schema has not yet is not shown.
+                if let Some((i, (_, ty))) = number.ok().and_then(|n| Some((n, udt.fields.get(n)?))) {
+                    fields[i].1 = Some(part(cell, ty)?);
+                }
+            }
+            Value::Udt(fields)
+        }
+        other => {
+            return Err(Error::malformed(format!("elements of a collection in a column of type {other}")));
+        }
+    })
+}
+
+/// The wire form of an element's path.
+fn path_wire(path: &Clustering, ty: &CqlType) -> Result<Vec<u8>> {
+    let mut values = Vec::new();
+    each_value(path, [(ty, false)], |wire| {
+        values.extend_from_slice(wire);
+        Ok(())
+    })?;
+    Ok(values)
+}
+
+/// Calls `each` with the wire form of each value of a clustering whose columns have these types and directions
+/// (true: DESC). A clustering without values, of a static row, calls nothing.
+///
+/// # Errors
+/// `Corrupt` if the clustering is not of these columns; what `each` returns.
+pub(crate) fn each_value<'a>(
+    clustering: &Clustering,
+    columns: impl IntoIterator<Item = (&'a CqlType, bool)>,
+    mut each: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let cut = || Error::malformed("a stored clustering is cut short");
+    if let Some(mut raw) = clustering.raw() {
+        for _ in columns {
+            let (length, rest) = raw.split_first_chunk::<4>().ok_or_else(cut)?;
+            let length = u32::from_le_bytes(*length) as usize;
+            let (wire, rest) = rest.split_at_checked(length).ok_or_else(cut)?;
+            each(wire)?;
+            raw = rest;
+        }
+        return Ok(());
+    }
+    let mut order = clustering.order();
+    let mut wire = Vec::with_capacity(16);
+    for (ty, descending) in columns {
+        wire.clear();
+        let length = decode_component(order, ty, descending, &mut wire)?;
+        each(&wire)?;
+        order = order.get(length..).ok_or_else(cut)?;
+    }
+    Ok(())
+}
