@@ -427,3 +427,39 @@ impl State {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commitlog::replay::replay;
+    use crate::env::sim::{Failure, SimDisk};
+    use crate::options::ReplayMode;
+
+    #[test]
+    fn what_a_failed_append_left_is_cut_off_before_the_next_one() {
+        let disk = SimDisk::new(1);
+        let env = disk.env();
+        let dir = DataDir::new("/store");
+        let options = LogOptions { segment_bytes: 256, limit_bytes: 512 };
+        let log = CommitLog::open(Arc::clone(&env), &dir, options, 1).unwrap();
+        let tables = [TableId(1)];
+        log.append(b"before", &tables).unwrap();
+        // Half a record, as an append leaves it that fails and cannot be undone.
+        env.open_append(&dir.segment(1)).unwrap().append(b"half a rec").unwrap();
+        log.state.lock().active.as_mut().unwrap().suspect = true;
+        // Not even the cutting works at first: sync and length do, truncating does not.
+        disk.fail_at(disk.calls() + 2, Failure::Io);
+        assert_eq!(log.append(b"refused", &tables).unwrap_err().kind(), ErrorKind::Io);
+        log.sync().unwrap();
+        log.append(b"after", &tables).unwrap();
+        log.close().unwrap();
+        let mut found = Vec::new();
+        let each = &mut |_, payload: &[u8]| {
+            found.push(payload.to_vec());
+            Ok(())
+        };
+        let summary = replay(&*env, &dir, ReplayMode::Strict, each).unwrap();
+        assert_eq!(found, [b"before".to_vec(), b"after".to_vec()]);
+        assert!(summary.torn.is_empty());
+    }
+}
