@@ -404,7 +404,8 @@ impl BlockBuilder {
         }
     }
 
-    fn clear(&mut self) {
+    /// Forgets what was pushed, and keeps the memory.
+    pub fn clear(&mut self) {
         self.keys.clear();
         self.items_of.clear();
         self.partition_deletions.clear();

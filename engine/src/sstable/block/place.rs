@@ -8,6 +8,7 @@
 //! 1. A place lane has one value per item: one that has none (a static row, a short bound) repeats the one before.
 //! 2. Values keep their natural order as numbers in DESC columns too; only the order of the items is reversed.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -212,7 +213,7 @@ impl PlaceLane {
 
     /// Value `i` as the path of a collection's cell.
     pub(crate) fn path(&self, i: usize) -> Result<Clustering> {
-        clustering_at(std::iter::once(self), i, &mut Vec::new())
+        clustering_at(std::iter::once(self), i)
     }
 
     /// How value `i` stands to a sought one in the order of the items.
@@ -258,14 +259,29 @@ fn as_corrupt(error: Error) -> Error {
     Error::malformed(format!("a stored clustering value is damaged: {}", error.message()))
 }
 
-/// The clustering of item `i`; `scratch` is any buffer.
+thread_local! {
+    /// Where clusterings are put together: an allocation for each would take as long as the rest.
+    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// The clustering of item `i`.
 #[inline]
 pub(crate) fn clustering_at<'a>(
     places: impl Iterator<Item = &'a PlaceLane> + Clone,
     i: usize,
+) -> Result<Clustering> {
+    let mut scratch = SCRATCH.take();
+    scratch.clear();
+    let clustering = put_clustering(places, i, &mut scratch);
+    SCRATCH.set(scratch);
+    clustering
+}
+
+fn put_clustering<'a>(
+    places: impl Iterator<Item = &'a PlaceLane> + Clone,
+    i: usize,
     scratch: &mut Vec<u8>,
 ) -> Result<Clustering> {
-    scratch.clear();
     let mut all_come_back = true;
     for place in places.clone() {
         place.put_component(i, scratch)?;

@@ -89,7 +89,7 @@ impl DecodedBlock {
     /// `Corrupt` if a clustering lane is damaged.
     #[inline]
     pub fn clustering(&self, i: usize) -> Result<Clustering> {
-        clustering_at(self.all_places()?, i, &mut Vec::with_capacity(32))
+        clustering_at(self.all_places()?, i)
     }
 
     /// Item `i`, a bound.
