@@ -1,3 +1,5 @@
+//! Which files may go whole, and what keeps the others.
+
 use super::*;
 use crate::compact::strategy::{TaskKind, pick};
 use crate::compact::testing::{MICROS, Table, card, expiring, options};

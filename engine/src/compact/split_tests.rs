@@ -1,3 +1,5 @@
+//! Where a flush is split by time window.
+
 use super::*;
 use crate::model::bytes::Bytes;
 use crate::model::cell::{Cell, ColumnId};

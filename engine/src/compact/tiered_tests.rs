@@ -1,3 +1,5 @@
+//! Which files the size-tiered strategy picks.
+
 use super::*;
 use crate::compact::history::Record;
 use crate::compact::purge::Purged;

@@ -1,3 +1,5 @@
+//! Which windows are compacted, and when.
+
 use super::*;
 use crate::compact::strategy::{major as major_all, pick as pick_all};
 use crate::compact::testing::{Table, card, expiring, inputs, options};

@@ -1,3 +1,5 @@
+//! Rows in and out of order, over versions.
+
 use super::*;
 use crate::encoding::row::encode_row;
 use crate::model::bytes::Bytes;

@@ -1,3 +1,5 @@
+//! The memtable against a plain model.
+
 use super::*;
 use crate::encoding::row::{EncodedRow, encode_row};
 use crate::error::ErrorKind;
