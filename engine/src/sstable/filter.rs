@@ -123,9 +123,9 @@ impl FilterBuilder {
         }
     }
 
-    /// Bytes of memory that it holds.
-    pub fn memory_bytes(&self) -> usize {
-        self.hashes.capacity() * size_of::<(u64, u64)>()
+    /// Keys so far.
+    pub fn keys(&self) -> usize {
+        self.hashes.len()
     }
 
     /// The section's bytes for a section that starts at `offset` of the file; empty without a filter.

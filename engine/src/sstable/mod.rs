@@ -1,10 +1,42 @@
 //! SSTables: immutable sorted files.
 //!
-//! A flush or a compaction writes one through a writer; it appears whole, is described by a [`FileMeta`](meta::FileMeta), is
-//! read by any number of threads, and goes whole. The bytes are in `FORMAT.md` in this directory.
+//! ```text
+//! SsTableWriter   fragments in, blocks, index, filter, statistics     writer, copy
+//!   FileMeta      what the manifest keeps of the file                 meta, drop_times
+//! SsTable         opened lazily                                       reader
+//!   may_contain   one cache line of the filter                        filter
+//!   partition     the index: directory, page, entry                   index, index_page, blocks
+//!     cursor      items of blocks, in either direction                partition, cursor
+//!   scan          everything, in order                                scan
+//! BlockCache      decoded blocks and index pages                      cache
+//! ```
+//! Data blocks are in [`block`], what they need to know of a table in [`layout`]. The fixed parts of a file are in [`footer`],
+//! its schema and statistics in `file_schema` and [`statistics`]; [`verify`] reads a whole file again, [`dump`] explains its
+//! bytes. The bytes are in `FORMAT.md` in this directory.
+//!
+//! # Not here
+//! Nothing here reconciles or purges: what several files say of one row is for merges to decide.
 
+pub mod layout;
+pub mod block;
 pub mod drop_times;
 pub mod meta;
 pub mod filter;
-pub mod layout;
-pub mod block;
+pub mod index;
+mod index_page;
+pub mod statistics;
+mod file_schema;
+pub mod footer;
+pub mod writer;
+pub mod copy;
+pub mod cache;
+pub mod reader;
+pub mod blocks;
+pub mod partition;
+pub mod cursor;
+pub mod scan;
+pub mod verify;
+pub mod dump;
+
+#[cfg(test)]
+mod tests;
