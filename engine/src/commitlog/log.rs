@@ -1,7 +1,7 @@
 //! The log that is being written: append, sync, rotate, let segments go.
 //!
 //! `write/commit` appends groups of payloads and syncs; `write/flush` reports what is in SSTables. Files come from `env`, frames from
-//! `record`, the knowledge which segment is needed from [`dirty`](crate::commitlog).
+//! `record`, the knowledge which segment is needed from `dirty`.
 //!
 //! # Invariants
 //! 1. The active segment holds exactly the records that were reported as appended. A failed append is taken back before
