@@ -75,4 +75,4 @@ macro_rules! targets {
     };
 }
 
-targets! { record manifest row_roundtrip key_order values }
+targets! { record commitlog sstable manifest manifest_file row_roundtrip key_order values }

@@ -57,7 +57,7 @@ fn apply(version: &mut Version, edits: &[Edit]) {
 }
 
 /// One edit, of few names and numbers, so that edits meet.
-fn edit(choices: &mut Choices<'_>) -> Edit {
+pub(super) fn edit(choices: &mut Choices<'_>) -> Edit {
     let keyspace = ["a", "b"][choices.below(2)].to_owned();
     let name = ["t", "u", "v"][choices.below(3)].to_owned();
     let (table, file) = (TableId(choices.u8().into()), FileId(choices.u8().into()));

@@ -7,9 +7,11 @@
 //! valid, damages it a little, and holds the answer against what it knows.
 
 mod choices;
+mod files;
 mod manifest;
 mod record;
 mod rows;
+mod sstable;
 mod values;
 
 pub use choices::Choices;
@@ -20,7 +22,10 @@ pub type Target = (&'static str, fn(&[u8]));
 /// Every target.
 pub const TARGETS: &[Target] = &[
     ("record", record::record),
+    ("commitlog", files::commitlog),
+    ("sstable", sstable::sstable),
     ("manifest", manifest::manifest),
+    ("manifest_file", files::manifest_file),
     ("row_roundtrip", rows::row_roundtrip),
     ("key_order", values::key_order),
     ("values", values::values),
