@@ -70,6 +70,9 @@ impl Chunks {
         let mut chunk = Vec::with_capacity(size);
         chunk.extend_from_slice(bytes);
         self.held += size + CHUNK_OVERHEAD;
+        if self.chunks.is_empty() {
+            self.chunks.reserve_exact(1);
+        }
         self.chunks.push(chunk);
         if !long {
             self.open = number;

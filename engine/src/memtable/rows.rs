@@ -1,8 +1,8 @@
 //! The order of a partition's rows: fixed-size entries in leaves that grow at either end.
 //!
 //! An [`Entry`] says where a version of a row stands (its first clustering bytes as a number), when it was written, and
-//! where its bytes are. Entries are sorted by clustering, versions of one row by arrival. They live in leaves of some
-//! hundred, rings (`VecDeque`) in which the front is as cheap as the back: steady ingest appends to the last leaf
+//! where its bytes are. Entries are sorted by clustering, versions of one row by arrival. They live in leaves of about
+//! a hundred, rings (`VecDeque`) in which the front is as cheap as the back: steady ingest appends to the last leaf
 //! of an ascending table and puts in front of the first leaf of a descending one. Late rows and random order cost
 //! a binary search and a move inside one leaf.
 //!
@@ -19,11 +19,11 @@ use std::collections::VecDeque;
 
 /// Entries at which the outermost leaf gives way to a new one; inside leaves take more, so that late rows do not split
 /// every leaf that ingest has filled.
-const FULL: usize = 240;
+const FULL: usize = 120;
 /// Entries at which a leaf is split.
-const SPLIT: usize = 384;
+const SPLIT: usize = 192;
 /// Entries up to which a leaf's memory doubles; beyond it grows in small steps.
-const DOUBLING: usize = 256;
+const DOUBLING: usize = 128;
 /// Length that says: all of the chunk.
 const WHOLE_CHUNK: u32 = (1 << 23) - 1;
 const SAME: u32 = 1 << 23;
@@ -234,7 +234,7 @@ impl Rows {
         let capacity = leaf.entries.capacity();
         if leaf.entries.len() == capacity {
             // Beyond its usual size a leaf holds late rows, or the many versions of one row.
-            let more = if capacity < DOUBLING { capacity.max(4) } else { (capacity / 8).max(32) };
+            let more = if capacity < DOUBLING { capacity.max(4) } else { (capacity / 8).max(16) };
             leaf.entries.reserve_exact(more);
             self.held += (leaf.entries.capacity() - capacity) * size_of::<Entry>();
         }
@@ -247,7 +247,7 @@ impl Rows {
 
     #[cold]
     fn new_leaf(&mut self, at: usize, entry: Entry) -> Spot {
-        let capacity = if self.leaves.is_empty() { 4 } else { 64 };
+        let capacity = if self.leaves.is_empty() { 4 } else { 32 };
         let mut entries = VecDeque::with_capacity(capacity);
         entries.push_back(entry);
         self.add_leaf(at, Leaf { first: entry, entries });
@@ -257,6 +257,10 @@ impl Rows {
     fn add_leaf(&mut self, at: usize, leaf: Leaf) {
         self.held += leaf.entries.capacity() * size_of::<Entry>();
         let before = self.leaves.capacity();
+        if before == 0 {
+            // Most partitions of many tables stay with one.
+            self.leaves.reserve_exact(1);
+        }
         self.leaves.insert(at, leaf);
         self.held += (self.leaves.capacity() - before) * size_of::<Leaf>();
     }
