@@ -4,6 +4,8 @@
 //! sensors, batches of 100 rows, four doubles a row, in the orders in which such rows come. The memory counted by the
 //! memtable is held against what the allocator was asked for.
 
+#![allow(clippy::disallowed_methods, reason = "a measuring program reads the clocks of the system itself")]
+
 use skep_engine::encoding::mutation::{BatchEncoder, BatchReader};
 use skep_engine::encoding::row::{RowHead, Stamp};
 use skep_engine::memtable::Memtable;
