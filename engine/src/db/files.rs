@@ -6,10 +6,9 @@ use crate::env::sstable_path;
 use crate::error::Result;
 use crate::model::fragment::Fragment;
 use crate::model::schema::TableSchema;
-use crate::sstable::SsTable;
 use crate::sstable::meta::{FileId, FileMeta};
 use crate::sstable::writer::{SsTableWriter, WriterOptions};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -19,10 +18,20 @@ pub(crate) struct FileSink(SsTableWriter);
 impl FileSink {
     /// Begins a file at `level`, made from `ancestors`.
     pub(crate) fn create(inner: &Inner, schema: &Arc<TableSchema>, ancestors: Vec<FileId>, level: u32) -> Result<Self> {
+        let dir = inner.dir.table(&schema.keyspace, &schema.name, schema.id)?;
+        Self::begin(inner, &dir, schema, ancestors, level)
+    }
+
+    /// Begins a file in another directory than the table's, for a snapshot.
+    pub(crate) fn create_in(inner: &Inner, dir: &Path, schema: &Arc<TableSchema>) -> Result<Self> {
+        Self::begin(inner, dir, schema, Vec::new(), 0)
+    }
+
+    fn begin(inner: &Inner, dir: &Path, schema: &TableSchema, ancestors: Vec<FileId>, level: u32) -> Result<Self> {
         let id = inner.next_file();
         let mut options = WriterOptions::of(schema, id, inner.env.now_micros());
         (options.ancestors, options.level) = (ancestors, level);
-        let path = inner.file_path(schema, id)?;
+        let path = sstable_path(dir, id.0);
         Ok(Self(SsTableWriter::create(Arc::clone(&inner.env), &path, schema, options)?))
     }
 

@@ -206,9 +206,21 @@ impl Committer {
     /// `Closed`, if the sync that this needs under `SyncMode::Batch` fails.
     pub fn sync_before_flush(&self, seq: u64) -> Result<()> {
         match self.sync {
-            SyncMode::Batch => self.sync_through(seq),
+            SyncMode::Batch => {
+                let last = self.state.lock().seq;
+                self.sync_through(seq.min(last))
+            }
             SyncMode::Periodic(_) | SyncMode::Off => Ok(()),
         }
+    }
+
+    /// Seals the memtables of all tables in one moment, between two batches, and returns the views of that moment: what
+    /// they hold beside their (empty) active memtables is one point in time over all tables.
+    pub fn seal_all(&self) -> Vec<Arc<TableView>> {
+        let state = self.state.lock();
+        let tables = self.tables.all();
+        tables.iter().for_each(|table| self.seal_locked(&state, table));
+        tables.iter().map(|table| table.view()).collect()
     }
 
     /// Applies a record of the log while the store is being opened, to the tables that `wanted` says still need it;
