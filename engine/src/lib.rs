@@ -13,7 +13,18 @@ pub mod commitlog;
 pub mod memtable;
 pub mod sstable;
 pub mod manifest;
+pub mod view;
+pub mod write;
 pub mod read;
 pub mod compact;
+pub mod db;
 
+pub use db::{Builder, Db, Schema, Table};
+pub use encoding::range::KeyRange;
+pub use env::{Clock, ManualClock, SystemClock};
+pub use error::{Error, ErrorKind, Result};
 pub use model::arg::{Arg, Null};
+pub use model::schema::{ColumnKind, Order, TableOptions, TableSchema};
+pub use model::types::CqlType;
+pub use options::{Options, ReplayMode, SyncMode};
+pub use write::batch::{With, WriteBatch};

@@ -72,7 +72,7 @@ impl Db {
         for view in &views {
             edits.extend(self.copy_table(view, &dir)?);
         }
-        let mut manifest = Manifest::open(Arc::clone(&inner.env), &dir)?;
+        let mut manifest = Manifest::create(Arc::clone(&inner.env), &dir)?;
         manifest.apply(&edits)
     }
 

@@ -121,7 +121,11 @@ impl Compactor {
 
 impl Inner {
     /// Shows `look` what a strategy may know of a table now.
-    fn with_input<T>(&self, table: &TableState, look: impl FnOnce(&StrategyInput<'_>, ClockVerdict) -> T) -> Result<T> {
+    fn with_input<T>(
+        &self,
+        table: &TableState,
+        look: impl FnOnce(&StrategyInput<'_>, ClockVerdict) -> T,
+    ) -> Result<T> {
         let view = table.view();
         let options = CompactionOptions::parse(&view.schema.options.compaction)?;
         let files: Vec<Arc<FileMeta>> = view.files.iter().map(|file| Arc::clone(file.meta())).collect();
@@ -130,7 +134,8 @@ impl Inner {
         let newest = newest.max(self.commit.last_write_second());
         let verdict = self.compactor.guard.lock().check(now, newest, self.options.max_clock_jump);
         let memtables = view.sealed.iter().chain([&view.active]).filter(|m| !m.is_empty());
-        let unflushed = memtables.map(|m| m.times().min_timestamp).min().map(|min_timestamp| Unflushed { min_timestamp });
+        let unflushed =
+            memtables.map(|m| m.times().min_timestamp).min().map(|min_timestamp| Unflushed { min_timestamp });
         let books = self.compactor.books.lock();
         let nothing = TableBooks::default();
         let table = books.tables.get(&table.id()).unwrap_or(&nothing);
@@ -149,7 +154,12 @@ impl Inner {
     }
 
     /// Takes the next task that is due for a table, its files marked as busy.
-    fn claim(&self, table: &TableState, choose: fn(&StrategyInput<'_>) -> Vec<Task>, impatient: bool) -> Result<Option<Task>> {
+    fn claim(
+        &self,
+        table: &TableState,
+        choose: fn(&StrategyInput<'_>) -> Vec<Task>,
+        impatient: bool,
+    ) -> Result<Option<Task>> {
         if !impatient {
             let books = self.compactor.books.lock();
             let retry_at = books.tables.get(&table.id()).and_then(|t| t.retry_at);
@@ -317,7 +327,8 @@ impl Inner {
         let outside = Both(FilesOutside::new(&view.files, &metas), MemtablesOutside(memtables));
         let directory = self.dir.table(&view.schema.keyspace, &view.schema.name, view.schema.id)?;
         let next_id = || Ok(self.next_file());
-        let (pace, progress) = (Pace::new(Arc::clone(&self.env), self.options.compaction_bytes_per_second), Progress::default());
+        let (pace, progress) =
+            (Pace::new(Arc::clone(&self.env), self.options.compaction_bytes_per_second), Progress::default());
         let job = Job {
             env: &self.env,
             directory: &directory,

@@ -38,13 +38,18 @@ impl Table {
     pub fn add(&self, key: &[Arg<'_>], column: &str, delta: i64) -> Result<i64> {
         let schema = self.schema();
         let known = schema.column(column);
-        let known = known.ok_or_else(|| Error::not_found(format!("Undefined column name {column}")).in_table(self.name()))?;
+        let known = known.ok_or_else(|| {
+            Error::not_found(format!("Undefined column name {column}")).in_table(self.name())
+        })?;
         if known.ty != CqlType::Counter {
-            return Err(Error::invalid(format!("column {column} of type {} is no counter", known.ty)).in_table(self.name()));
+            return Err(Error::invalid(format!("column {column} of type {} is no counter", known.ty))
+                .in_table(self.name()));
         }
         let parts = schema.partition_key().len();
         if key.len() != parts + schema.clustering().len() {
-            return Err(Error::invalid("the whole primary key is needed to add to a counter").in_table(self.name()));
+            return Err(
+                Error::invalid("the whole primary key is needed to add to a counter").in_table(self.name())
+            );
         }
         let mut partition = Vec::new();
         crate::encoding::bind::partition_key(&schema, &key[..parts], &mut partition)?;

@@ -12,6 +12,7 @@ use crate::memtable::Memtable;
 use crate::model::position::LogPosition;
 use crate::model::schema::{ColumnKind, TableId, TableOptions, TableSchema};
 use crate::model::types::CqlType;
+use crate::sstable::reader::SsTable;
 use crate::view::TableView;
 use crate::write::tables::TableState;
 use std::collections::BTreeMap;
@@ -55,7 +56,9 @@ impl Db {
             version.tables.values().filter(|t| t.schema.keyspace == name).map(|t| t.schema.id).collect();
         let types = version.types.keys().filter(|(keyspace, _)| keyspace == name);
         let mut edits: Vec<Edit> = tables.iter().map(|id| Edit::DropTable(*id)).collect();
-        edits.extend(types.map(|(keyspace, name)| Edit::DropType { keyspace: keyspace.clone(), name: name.clone() }));
+        edits.extend(
+            types.map(|(keyspace, name)| Edit::DropType { keyspace: keyspace.clone(), name: name.clone() }),
+        );
         edits.push(Edit::DropKeyspace(name.to_owned()));
         manifest.apply(&edits)?;
         drop(manifest);
@@ -80,7 +83,10 @@ impl Db {
                 let state = self.inner.commit.tables.get(table.schema.id)?;
                 return Ok(Table::new(self.clone(), state));
             }
-            return Err(Error::new(ErrorKind::AlreadyExists, format!("table {keyspace}.{name} exists already")));
+            return Err(Error::new(
+                ErrorKind::AlreadyExists,
+                format!("table {keyspace}.{name} exists already"),
+            ));
         }
         self.inner.check_writable()?;
         check_name("keyspace", keyspace)?;
@@ -107,7 +113,8 @@ impl Db {
         let (keyspace, table) = split_name(name);
         let version = self.inner.manifest.lock().version();
         let known = version.table(keyspace, table);
-        let known = known.ok_or_else(|| Error::not_found(format!("table {keyspace}.{table} does not exist")))?;
+        let known =
+            known.ok_or_else(|| Error::not_found(format!("table {keyspace}.{table} does not exist")))?;
         Ok(Table::new(self.clone(), self.inner.commit.tables.get(known.schema.id)?))
     }
 
@@ -217,7 +224,8 @@ impl Alter {
         let state = self.table.state();
         state.check()?;
         if state.view().schema.version >= self.schema.version {
-            return Err(Error::new(ErrorKind::Busy, "the table was altered meanwhile").in_table(self.schema.full_name()));
+            return Err(Error::new(ErrorKind::Busy, "the table was altered meanwhile")
+                .in_table(self.schema.full_name()));
         }
         let schema = Arc::new(self.schema);
         manifest.apply(&[Edit::PutTable(Arc::clone(&schema))])?;
@@ -233,11 +241,17 @@ fn check_options(schema: &TableSchema) -> Result<()> {
     let fail = |text: String| Err(Error::invalid(text).in_table(schema.full_name()));
     let options = &schema.options;
     if !(options.bloom_filter_fp_chance > 0.0 && options.bloom_filter_fp_chance <= 1.0) {
-        return fail(format!("bloom_filter_fp_chance must be over 0 and up to 1, it is {}", options.bloom_filter_fp_chance));
+        return fail(format!(
+            "bloom_filter_fp_chance must be over 0 and up to 1, it is {}",
+            options.bloom_filter_fp_chance
+        ));
     }
     if !(0..=crate::model::life::MAX_TTL).contains(&options.default_time_to_live) {
         let limit = crate::model::life::MAX_TTL;
-        return fail(format!("default_time_to_live must be from 0 to {limit} seconds, it is {}", options.default_time_to_live));
+        return fail(format!(
+            "default_time_to_live must be from 0 to {limit} seconds, it is {}",
+            options.default_time_to_live
+        ));
     }
     CompactionOptions::parse(&options.compaction).map_err(|e| e.in_table(schema.full_name()))?;
     Ok(())
@@ -250,7 +264,7 @@ pub(crate) fn split_name(name: &str) -> (&str, &str) {
 
 impl Inner {
     /// Adds an open table to the running store.
-    pub(crate) fn add_table(&self, schema: Arc<TableSchema>, files: Vec<Arc<crate::sstable::SsTable>>) -> Arc<TableState> {
+    pub(crate) fn add_table(&self, schema: Arc<TableSchema>, files: Vec<Arc<SsTable>>) -> Arc<TableState> {
         let id = schema.id;
         let active = Arc::new(Memtable::new(Arc::clone(&self.commit.pins), self.env.now_micros()));
         let view = TableView { schema, active, sealed: Vec::new(), files, flushed_seq: 0 };
@@ -300,7 +314,7 @@ impl Inner {
         let mut old = None;
         let mut position = LogPosition::START;
         self.commit.change_view(state, |view, end| {
-            let remove = |file: &Arc<crate::sstable::SsTable>| Edit::RemoveFile { table: state.id(), file: file.meta().id };
+            let remove = |file: &Arc<SsTable>| Edit::RemoveFile { table: state.id(), file: file.meta().id };
             let mut edits: Vec<Edit> = view.files.iter().map(remove).collect();
             edits.push(Edit::Flushed { table: state.id(), position: end });
             manifest.apply(&edits)?;

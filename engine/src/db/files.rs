@@ -17,7 +17,12 @@ pub(crate) struct FileSink(SsTableWriter);
 
 impl FileSink {
     /// Begins a file at `level`, made from `ancestors`.
-    pub(crate) fn create(inner: &Inner, schema: &Arc<TableSchema>, ancestors: Vec<FileId>, level: u32) -> Result<Self> {
+    pub(crate) fn create(
+        inner: &Inner,
+        schema: &Arc<TableSchema>,
+        ancestors: Vec<FileId>,
+        level: u32,
+    ) -> Result<Self> {
         let dir = inner.dir.table(&schema.keyspace, &schema.name, schema.id)?;
         Self::begin(inner, &dir, schema, ancestors, level)
     }
@@ -27,7 +32,13 @@ impl FileSink {
         Self::begin(inner, dir, schema, Vec::new(), 0)
     }
 
-    fn begin(inner: &Inner, dir: &Path, schema: &TableSchema, ancestors: Vec<FileId>, level: u32) -> Result<Self> {
+    fn begin(
+        inner: &Inner,
+        dir: &Path,
+        schema: &TableSchema,
+        ancestors: Vec<FileId>,
+        level: u32,
+    ) -> Result<Self> {
         let id = inner.next_file();
         let mut options = WriterOptions::of(schema, id, inner.env.now_micros());
         (options.ancestors, options.level) = (ancestors, level);

@@ -83,7 +83,8 @@ fn install(inner: &Inner, task: &FlushTask, metas: &[Arc<FileMeta>]) -> Result<b
     manifest.apply(&edits)?;
     let opened: Vec<_> = metas.iter().map(|meta| inner.open_file(&view.schema, meta)).collect();
     task.table.change(|view| {
-        let sealed = view.sealed.iter().filter(|sealed| !Arc::ptr_eq(sealed, &task.memtable)).cloned().collect();
+        let sealed =
+            view.sealed.iter().filter(|sealed| !Arc::ptr_eq(sealed, &task.memtable)).cloned().collect();
         let files = view.files.iter().cloned().chain(opened).collect();
         let flushed_seq = view.flushed_seq.max(task.last_seq);
         TableView { sealed, files, flushed_seq, ..view.clone() }

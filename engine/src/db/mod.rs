@@ -12,6 +12,7 @@
 
 pub mod schema;
 pub mod builder;
+pub(crate) mod catalog;
 pub(crate) mod open;
 pub(crate) mod files;
 pub(crate) mod flush;
@@ -21,29 +22,29 @@ pub mod ddl;
 pub mod table;
 pub mod appender;
 pub mod counter;
-pub mod query;
-pub mod snapshot;
+//pub mod query;
+//pub mod snapshot;
 pub mod backup;
 pub mod stats;
 pub mod verify;
-pub mod inspect;
+//pub mod inspect;
 
 pub use builder::Builder;
 pub use schema::Schema;
 pub use table::Table;
 
+use crate::db::catalog::Catalog;
 use crate::db::compactor::Compactor;
 use crate::db::stats::Counters;
 use crate::db::worker::Workers;
 use crate::env::{DataDir, Env, LockGuard};
 use crate::error::{Error, ErrorKind, Result};
-use crate::manifest::Manifest;
 use crate::model::position::LogPosition;
 use crate::model::schema::{TableId, TableSchema};
 use crate::options::{Options, SyncMode};
-use crate::sstable::SsTable;
 use crate::sstable::cache::BlockCache;
 use crate::sstable::meta::FileMeta;
+use crate::sstable::reader::SsTable;
 use crate::write::batch::WriteBatch;
 use crate::write::commit::Committer;
 use crate::write::tables::TableState;
@@ -106,7 +107,7 @@ pub(crate) struct Inner {
     pub(crate) read_only: bool,
     pub(crate) background: bool,
     pub(crate) lock: Mutex<Option<Box<dyn LockGuard>>>,
-    pub(crate) manifest: Mutex<Manifest>,
+    pub(crate) manifest: Mutex<Catalog>,
     pub(crate) commit: Committer,
     pub(crate) cache: Arc<BlockCache>,
     pub(crate) next_file: AtomicU64,
@@ -331,7 +332,7 @@ impl Inner {
     /// A handle of a file that the manifest names. Nothing is read before its first use.
     pub(crate) fn open_file(&self, schema: &Arc<TableSchema>, meta: &Arc<FileMeta>) -> Arc<SsTable> {
         let path = self.file_path(schema, meta.id).unwrap_or_else(|_| self.dir.root().to_path_buf());
-        Arc::new(SsTable::open(Arc::clone(&self.env), path, Arc::clone(meta), Arc::clone(&self.cache)))
+        SsTable::open(Arc::clone(&self.env), &path, Arc::clone(meta), Arc::clone(&self.cache))
     }
 
     pub(crate) fn set_failure(&self, table: &TableState, error: Option<&Error>) {

@@ -12,15 +12,15 @@
 
 use crate::commitlog::{CommitLog, LogOptions, ReplaySummary, replay};
 use crate::db::builder::Builder;
+use crate::db::catalog::Catalog;
 use crate::db::compactor::Compactor;
 use crate::db::stats::{Counters, Opened};
 use crate::db::worker::Workers;
-use crate::db::{DEFAULT_KEYSPACE, Db, Inner, Open, Replayed, counter};
+use crate::db::{Db, Inner, Open, Replayed, counter};
 use crate::env::{DataDir, Env, UniqueMicros, is_temporary, parse_sstable};
 use crate::error::{Error, Result};
-use crate::manifest::edit::{Edit, Keyspace};
+use crate::manifest::directory::{Found, inspect};
 use crate::manifest::version::Version;
-use crate::manifest::{Manifest, check_directory};
 use crate::memtable::pins::Pins;
 use crate::model::position::LogPosition;
 use crate::model::schema::TableId;
@@ -29,7 +29,7 @@ use crate::sstable::cache::BlockCache;
 use crate::write::commit::{Committer, Parts};
 use crate::write::tables::Tables;
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -38,7 +38,7 @@ pub(crate) fn open(builder: Builder, env: Arc<dyn Env>) -> Result<Db> {
     let started = env.monotonic_nanos();
     let dir = DataDir::new(&builder.path);
     let options = builder.options;
-    let exists = check_directory(&*env, &dir)?;
+    let exists = matches!(inspect(&*env, &dir)?, Found::Store);
     if !exists && !options.create {
         let text = format!("there is no store in {}", dir.root().display());
         return Err(Error::not_found(text).hint("check the path"));
@@ -47,20 +47,14 @@ pub(crate) fn open(builder: Builder, env: Arc<dyn Env>) -> Result<Db> {
         env.create_dir_all(dir.root())?;
     }
     let lock = env.lock(&dir.lock())?;
-    let mut manifest = match builder.read_only {
-        true => Manifest::open_read_only(Arc::clone(&env), &dir)?,
-        false => Manifest::open(Arc::clone(&env), &dir)?,
-    };
-    if !builder.read_only && !manifest.version().keyspaces.contains_key(DEFAULT_KEYSPACE) {
-        let keyspace = Keyspace { name: DEFAULT_KEYSPACE.to_owned(), options: BTreeMap::new() };
-        manifest.apply(&[Edit::PutKeyspace(Arc::new(keyspace))])?;
-    }
+    let manifest = Catalog::open(&env, &dir, builder.read_only)?;
     let version = manifest.version();
     let log = match options.sync {
         _ if builder.read_only => None,
         SyncMode::Off => None,
         SyncMode::Periodic(_) | SyncMode::Batch => {
-            let log = LogOptions { segment_bytes: options.segment_bytes, limit_bytes: options.log_limit_bytes };
+            let log =
+                LogOptions { segment_bytes: options.segment_bytes, limit_bytes: options.log_limit_bytes };
             Some(Arc::new(CommitLog::open(Arc::clone(&env), &dir, log, version.next.segment)?))
         }
     };
@@ -97,7 +91,12 @@ pub(crate) fn open(builder: Builder, env: Arc<dyn Env>) -> Result<Db> {
     Ok(Db { open: Open::new(Arc::clone(&inner)), inner })
 }
 
-fn committer(env: &Arc<dyn Env>, options: &Options, read_only: bool, log: Option<Arc<CommitLog>>) -> Committer {
+fn committer(
+    env: &Arc<dyn Env>,
+    options: &Options,
+    read_only: bool,
+    log: Option<Arc<CommitLog>>,
+) -> Committer {
     let visible = Arc::new(AtomicU64::new(0));
     Committer::new(Parts {
         log,
@@ -149,7 +148,9 @@ impl Inner {
     /// Removes what an interrupted flush, compaction or drop left: temporary files, files no record names, directories
     /// of tables that are gone.
     fn remove_leftovers(&self, version: &Version) -> Result<()> {
-        for temporary in self.env.list_dir(self.dir.root())?.into_iter().filter(|e| !e.is_dir && is_temporary(&e.name)) {
+        for temporary in
+            self.env.list_dir(self.dir.root())?.into_iter().filter(|e| !e.is_dir && is_temporary(&e.name))
+        {
             self.env.remove(&self.dir.root().join(temporary.name))?;
         }
         if !self.env.exists(&self.dir.data())? {
@@ -158,7 +159,9 @@ impl Inner {
         let live: BTreeSet<_> = version
             .tables
             .values()
-            .filter_map(|table| self.dir.table(&table.schema.keyspace, &table.schema.name, table.schema.id).ok())
+            .filter_map(|table| {
+                self.dir.table(&table.schema.keyspace, &table.schema.name, table.schema.id).ok()
+            })
             .collect();
         for keyspace in self.env.list_dir(&self.dir.data())?.into_iter().filter(|e| e.is_dir) {
             let keyspace = self.dir.data().join(keyspace.name);

@@ -93,8 +93,13 @@ impl Schema {
     #[must_use]
     pub fn ttl(mut self, ttl: Duration) -> Self {
         match i32::try_from(ttl.as_secs()) {
-            Ok(seconds) if seconds <= crate::model::life::MAX_TTL => self.options.default_time_to_live = seconds,
-            _ => self.error = Some(format!("the default TTL of {} s is over the limit of 20 years", ttl.as_secs())),
+            Ok(seconds) if seconds <= crate::model::life::MAX_TTL => {
+                self.options.default_time_to_live = seconds
+            }
+            _ => {
+                self.error =
+                    Some(format!("the default TTL of {} s is over the limit of 20 years", ttl.as_secs()))
+            }
         }
         self
     }

@@ -39,7 +39,10 @@ impl Opened {
         self.records.store(summary.records, Ordering::Relaxed);
         self.log_bytes.store(summary.bytes, Ordering::Relaxed);
         let torn = summary.torn.iter().map(|t| {
-            format!("segment {} ended torn at byte {}: {} bytes dropped", t.segment, t.offset, t.dropped_bytes)
+            format!(
+                "segment {} ended torn at byte {}: {} bytes dropped",
+                t.segment, t.offset, t.dropped_bytes
+            )
         });
         let skipped = summary
             .skipped

@@ -44,7 +44,7 @@ impl Db {
     pub fn verify(&self) -> Result<VerifyReport> {
         let inner = &self.inner;
         let mut report = VerifyReport::default();
-        if let Err(error) = check::check(inner.manifest.lock().version()) {
+        if let Err(error) = check::check(&inner.manifest.lock().version()) {
             report.problems.push(error);
         }
         for table in inner.commit.tables.all() {
@@ -76,7 +76,9 @@ impl Db {
         match summary {
             Ok(summary) => {
                 let skipped = summary.skipped.into_iter();
-                report.problems.extend(skipped.map(|s| Error::corrupt(inner.dir.segment(s.segment), s.from, s.why)));
+                report
+                    .problems
+                    .extend(skipped.map(|s| Error::corrupt(inner.dir.segment(s.segment), s.from, s.why)));
             }
             Err(error) => report.problems.push(error),
         }

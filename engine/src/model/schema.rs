@@ -219,7 +219,7 @@ impl TableSchema {
     }
 
     /// All columns in the order in which they were declared, later added ones last: the order of a positional row.
-    pub fn declared(&self) -> impl ExactSizeIterator<Item = &Column> {
+    pub fn declared(&self) -> impl ExactSizeIterator<Item = &Column> + Clone {
         self.declared.iter().map(|i| &self.columns[*i])
     }
 

@@ -7,10 +7,10 @@
 use crate::encoding::bind;
 use crate::encoding::mutation::BatchEncoder;
 use crate::encoding::range::KeyRange;
-use crate::encoding::row::{RowEncoder, RowHead, Stamp};
+use crate::encoding::row::{RowEncoder, RowHead};
 use crate::error::{Error, Result};
 use crate::model::arg::Arg;
-use crate::model::cell::ColumnId;
+use crate::model::cell::{Cell, ColumnId};
 use crate::model::clustering::Clustering;
 use crate::model::life::{Deletion, MAX_TTL};
 use crate::model::row::{Complex, Row};
@@ -52,7 +52,11 @@ impl With {
 
     fn checked_timestamp(&self) -> Result<Option<i64>> {
         match self.timestamp {
-            Some(i64::MIN) => Err(Error::invalid(format!("Out of bound timestamp, must be in [{}, {}]", i64::MIN + 1, i64::MAX))),
+            Some(i64::MIN) => Err(Error::invalid(format!(
+                "Out of bound timestamp, must be in [{}, {}]",
+                i64::MIN + 1,
+                i64::MAX
+            ))),
             timestamp => Ok(timestamp),
         }
     }
@@ -126,7 +130,12 @@ impl WriteBatch {
     ///
     /// # Errors
     /// As [`WriteBatch::insert`]; `NotFound` for an unknown column.
-    pub fn insert_named(&mut self, table: &TableSchema, columns: &[(&str, Arg<'_>)], with: With) -> Result<()> {
+    pub fn insert_named(
+        &mut self,
+        table: &TableSchema,
+        columns: &[(&str, Arg<'_>)],
+        with: With,
+    ) -> Result<()> {
         let args = by_name(table, columns)?;
         self.write(table, &args, with, true)
     }
@@ -170,7 +179,13 @@ impl WriteBatch {
     ///
     /// # Errors
     /// As [`WriteBatch::delete`].
-    pub fn delete_range(&mut self, table: &TableSchema, partition: &[Arg<'_>], range: &KeyRange<'_>, with: With) -> Result<()> {
+    pub fn delete_range(
+        &mut self,
+        table: &TableSchema,
+        partition: &[Arg<'_>],
+        range: &KeyRange<'_>,
+        with: With,
+    ) -> Result<()> {
         let bounds = range.bounds(table)?;
         self.bind_key(table, partition)?;
         let deletion = self.deletion(with)?;
@@ -182,7 +197,13 @@ impl WriteBatch {
     ///
     /// # Errors
     /// `Invalid` for key columns among `columns`, `NotFound` for unknown ones; else as [`WriteBatch::delete`].
-    pub fn delete_columns(&mut self, table: &TableSchema, key: &[Arg<'_>], columns: &[&str], with: With) -> Result<()> {
+    pub fn delete_columns(
+        &mut self,
+        table: &TableSchema,
+        key: &[Arg<'_>],
+        columns: &[&str],
+        with: With,
+    ) -> Result<()> {
         let parts = table.partition_key().len().min(key.len());
         let mut places = Vec::with_capacity(columns.len());
         for name in columns {
@@ -212,7 +233,7 @@ impl WriteBatch {
 
     /// Adds a row of the storage model as it is, with its own times: what layers above build that need every freedom
     /// (single elements of collections, mixed lives). `key` is the serialised partition key. Times equal to
-    /// [`Stamp::UNSET`]'s become the commit's.
+    /// [`Stamp::UNSET`](crate::encoding::row::Stamp::UNSET)'s become the commit's.
     pub fn put_row(&mut self, table: &TableSchema, key: &[u8], is_static: bool, row: &Row) {
         self.encoder.row(table.id, key, is_static, row);
     }
@@ -234,7 +255,10 @@ impl WriteBatch {
 
     fn whole_clustering(&mut self, table: &TableSchema, args: &[Arg<'_>]) -> Result<Clustering> {
         match table.clustering().get(args.len()) {
-            Some(missing) => Err(Error::invalid(format!("Some clustering keys are missing: {}", missing.name)).in_table(table.full_name())),
+            Some(missing) => {
+                Err(Error::invalid(format!("Some clustering keys are missing: {}", missing.name))
+                    .in_table(table.full_name()))
+            }
             None => bind::clustering(table, args, &mut self.scratch),
         }
     }
@@ -263,13 +287,21 @@ impl WriteBatch {
         self.key.clear();
         let key = table.placed_partition_key().map(|(column, place)| (column, arg(place)));
         bind::partition_key_parts(table, key, &mut self.key)?;
-        let mut head = RowHead { marker, timestamp: with.checked_timestamp()?, ttl: with.seconds(table)?, ..RowHead::default() };
+        let mut head = RowHead {
+            marker,
+            timestamp: with.checked_timestamp()?,
+            ttl: with.seconds(table)?,
+            ..RowHead::default()
+        };
         let statics_given = !table.statics().is_empty()
             && table.declared().enumerate().any(|(i, c)| c.kind == ColumnKind::Static && !arg(i).is_unset());
         // As in CQL: a write of static columns alone needs no clustering, and makes no row.
         let only_statics = statics_given
             && table.placed_clustering().all(|(_, place)| arg(place).is_unset())
-            && !table.declared().enumerate().any(|(i, c)| c.kind == ColumnKind::Regular && !arg(i).is_unset());
+            && !table
+                .declared()
+                .enumerate()
+                .any(|(i, c)| c.kind == ColumnKind::Regular && !arg(i).is_unset());
         if !only_statics {
             let parts = table.placed_clustering().map(|(column, place)| (column, arg(place)));
             let clustering = bind::clustering_parts(table, parts, &mut self.scratch)?;
@@ -332,16 +364,17 @@ impl WriteBatch {
             match arg {
                 Arg::Unset => {}
                 _ if column.ty.is_multicell() => {
-                    row.complex.push(collection::overwrite(column, arg, life, head.timestamp, stamp).map_err(fail)?);
+                    row.complex
+                        .push(collection::overwrite(column, arg, life, head.timestamp, stamp).map_err(fail)?);
                 }
                 Arg::Null => {
-                    let cell = crate::model::cell::Cell::tombstone(life.timestamp, stamp.now);
+                    let cell = Cell::tombstone(life.timestamp, stamp.now);
                     row.cells.push((column.id, cell));
                 }
                 _ => {
                     let mut wire = Vec::new();
                     arg.put_wire(&column.ty, &mut wire).map_err(fail)?;
-                    row.cells.push((column.id, crate::model::cell::Cell::live(life, wire.into())));
+                    row.cells.push((column.id, Cell::live(life, wire.into())));
                 }
             }
         }
@@ -350,12 +383,18 @@ impl WriteBatch {
 }
 
 /// A row of tombstones for `columns`, which come by ascending id.
-fn tombstones<'a>(clustering: Clustering, columns: impl Iterator<Item = &'a Column>, deletion: Deletion) -> Row {
+fn tombstones<'a>(
+    clustering: Clustering,
+    columns: impl Iterator<Item = &'a Column>,
+    deletion: Deletion,
+) -> Row {
     let mut row = Row::new(clustering);
-    let cell = |id: ColumnId| (id, crate::model::cell::Cell::tombstone(deletion.timestamp, deletion.local));
+    let cell = |id: ColumnId| (id, Cell::tombstone(deletion.timestamp, deletion.local));
     for column in columns {
         match column.ty.is_multicell() {
-            true => row.complex.push(Complex { column: column.id, deletion: Some(deletion), cells: Vec::new() }),
+            true => {
+                row.complex.push(Complex { column: column.id, deletion: Some(deletion), cells: Vec::new() })
+            }
             false => row.cells.push(cell(column.id)),
         }
     }
@@ -378,4 +417,3 @@ fn unknown(table: &TableSchema, name: &str) -> Error {
 fn in_column(table: &TableSchema, column: &Column, error: &Error) -> Error {
     Error::invalid(format!("column {}: {}", column.name, error.message())).in_table(table.full_name())
 }
-

@@ -131,7 +131,10 @@ impl Budget {
                 return Err(error.duplicate());
             }
             if start.elapsed() > PATIENCE {
-                return Err(Error::new(crate::error::ErrorKind::Busy, "no memtable could be flushed for a minute"));
+                return Err(Error::new(
+                    crate::error::ErrorKind::Busy,
+                    "no memtable could be flushed for a minute",
+                ));
             }
             self.freed.wait_for(&mut failure, STEP);
         }

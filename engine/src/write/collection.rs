@@ -13,7 +13,7 @@ use crate::model::bytes::Bytes;
 use crate::model::cell::Cell;
 use crate::model::clustering::Clustering;
 use crate::model::codec;
-use crate::model::life::{Deletion, Liveness, NEVER};
+use crate::model::life::{Deletion, Liveness};
 use crate::model::row::Complex;
 use crate::model::schema::Column;
 use crate::model::types::CqlType;
@@ -60,7 +60,8 @@ fn elements(ty: &CqlType, value: &Value, life: Liveness) -> Result<Vec<(Clusteri
             items.iter().map(cell).collect()
         }
         (CqlType::Set(element), Value::Set(items) | Value::List(items)) => {
-            let cell = |item: &Value| Ok((path(&codec::to_bytes(item, element)?, element)?, live(Vec::new())));
+            let cell =
+                |item: &Value| Ok((path(&codec::to_bytes(item, element)?, element)?, live(Vec::new())));
             items.iter().map(cell).collect()
         }
         (CqlType::Map(key, element), Value::Map(items)) => {
@@ -73,7 +74,8 @@ fn elements(ty: &CqlType, value: &Value, life: Liveness) -> Result<Vec<(Clusteri
             let mut cells = Vec::new();
             for (name, value) in fields {
                 let place = udt.fields.iter().position(|(field, _)| field == name);
-                let place = place.ok_or_else(|| Error::invalid(format!("type {} has no field {name}", udt.name)))?;
+                let place =
+                    place.ok_or_else(|| Error::invalid(format!("type {} has no field {name}", udt.name)))?;
                 let number = path(&(place as i16).to_be_bytes(), &CqlType::Smallint)?;
                 if let Some(value) = value {
                     cells.push((number, live(codec::to_bytes(value, &udt.fields[place].1)?)));
@@ -106,6 +108,7 @@ pub fn list_path() -> Result<Clustering> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::life::NEVER;
 
     #[test]
     fn list_paths_grow() {

@@ -150,7 +150,10 @@ impl Committer {
         state.seq += 1;
         let seq = state.seq;
         self.last_second.store(stamp.now, Ordering::Relaxed);
-        views.iter().filter(|(_, view)| view.active.is_empty()).for_each(|(table, _)| table.set_first_write(stamp.now));
+        views
+            .iter()
+            .filter(|(_, view)| view.active.is_empty())
+            .for_each(|(table, _)| table.set_first_write(stamp.now));
         let before: usize = views.iter().map(|(_, view)| view.active.memory_bytes()).sum();
         apply(encoder.bytes(), seq, &views).map_err(|error| self.health.stop(&error))?;
         let after: usize = views.iter().map(|(_, view)| view.active.memory_bytes()).sum();
@@ -228,7 +231,12 @@ impl Committer {
     ///
     /// # Errors
     /// `Corrupt` for bytes that are no batch.
-    pub fn replay(&self, bytes: &[u8], position: LogPosition, wanted: &dyn Fn(TableId) -> bool) -> Result<Vec<TableId>> {
+    pub fn replay(
+        &self,
+        bytes: &[u8],
+        position: LogPosition,
+        wanted: &dyn Fn(TableId) -> bool,
+    ) -> Result<Vec<TableId>> {
         let mut state = self.state.lock();
         state.written = position;
         state.seq += 1;
@@ -303,7 +311,11 @@ impl Committer {
 
     /// Replaces a table's view while nothing is being written, giving `change` the end of the log: what truncation
     /// and schema changes need. The memory of the memtables that drop out of the view is given back.
-    pub fn change_view(&self, table: &TableState, change: impl FnOnce(&TableView, LogPosition) -> Result<TableView>) -> Result<()> {
+    pub fn change_view(
+        &self,
+        table: &TableState,
+        change: impl FnOnce(&TableView, LogPosition) -> Result<TableView>,
+    ) -> Result<()> {
         let state = self.state.lock();
         let old = table.view();
         let next = change(&old, state.written)?;
@@ -344,7 +356,8 @@ impl Committer {
             TableView { active: Arc::clone(&fresh), sealed, ..view.clone() }
         });
         self.budget.seal(bytes);
-        let task = FlushTask { table: Arc::clone(table), memtable, bytes, upto: state.written, last_seq: state.seq };
+        let task =
+            FlushTask { table: Arc::clone(table), memtable, bytes, upto: state.written, last_seq: state.seq };
         self.queue.push(task);
     }
 }
@@ -360,7 +373,8 @@ pub fn apply(bytes: &[u8], seq: u64, views: &[(Arc<TableState>, Arc<TableView>)]
     for op in reader {
         let op = op?;
         let view = views.iter().find(|(table, _)| table.id() == op.table);
-        let (_, view) = view.ok_or_else(|| Error::not_found(format!("table number {} does not exist", op.table.0)))?;
+        let (_, view) =
+            view.ok_or_else(|| Error::not_found(format!("table number {} does not exist", op.table.0)))?;
         if !std::ptr::eq(last.0, op.key) {
             last = (op.key, Token::of(op.key));
         }
@@ -368,4 +382,3 @@ pub fn apply(bytes: &[u8], seq: u64, views: &[(Arc<TableState>, Arc<TableView>)]
     }
     Ok(())
 }
-

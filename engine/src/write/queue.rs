@@ -82,7 +82,8 @@ impl FlushQueue {
         let mut passed = Vec::new();
         let ready = waiting.iter().position(|task| {
             let id = task.table.id();
-            let free = !busy.contains(&id) && !passed.contains(&id) && failed.get(&id).is_none_or(|at| *at <= now);
+            let free =
+                !busy.contains(&id) && !passed.contains(&id) && failed.get(&id).is_none_or(|at| *at <= now);
             passed.push(id);
             free
         })?;
