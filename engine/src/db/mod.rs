@@ -6,7 +6,7 @@
 //! flush, compact       the background work and its installation                 flush, compactor, worker
 //! ddl                  schema changes                                           ddl, schema
 //! snapshot, backup     a point in time in memory, and as a directory            snapshot, backup
-//! stats, verify        what it is doing; whether all is well                    stats, verify, inspect
+//! stats, verify        what it is doing; whether all is well                    stats, verify
 //! ```
 //! Nobody imports this module, and only it starts threads (worker).
 
@@ -22,12 +22,11 @@ pub mod ddl;
 pub mod table;
 pub mod appender;
 pub mod counter;
-//pub mod query;
-//pub mod snapshot;
+pub mod query;
+pub mod snapshot;
 pub mod backup;
 pub mod stats;
 pub mod verify;
-//pub mod inspect;
 
 pub use builder::Builder;
 pub use schema::Schema;

@@ -2,7 +2,7 @@
 
 use crate::db::Db;
 use crate::db::ddl::split_name;
-use crate::db::query::Reader;
+use crate::db::query::TableSnapshot;
 use crate::error::{Error, Result};
 use crate::memtable::pins::Pin;
 use crate::model::schema::TableId;
@@ -41,12 +41,12 @@ impl Snapshot {
     ///
     /// # Errors
     /// `NotFound` if it did not exist then.
-    pub fn table(&self, name: &str) -> Result<Reader> {
+    pub fn table(&self, name: &str) -> Result<TableSnapshot> {
         let (keyspace, table) = split_name(name);
         let named = |view: &&Arc<TableView>| view.schema.keyspace == keyspace && view.schema.name == table;
         let view = self.views.values().find(named);
         let view = view.ok_or_else(|| Error::not_found(format!("table {keyspace}.{table} does not exist")))?;
-        Ok(Reader::new(Arc::clone(view), Arc::clone(&self.pin), self.now))
+        Ok(TableSnapshot::of_parts(Arc::clone(view), Arc::clone(&self.pin), self.now))
     }
 
     /// The store it was taken of.

@@ -5,8 +5,10 @@ use crate::encoding::range::KeyRange;
 use crate::error::Result;
 use crate::model::arg::Arg;
 use crate::model::schema::TableSchema;
+use crate::read::query::Projection;
 use crate::write::batch::{With, WriteBatch};
 use crate::write::tables::TableState;
+use arc_swap::ArcSwapOption;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -15,6 +17,8 @@ use std::sync::Arc;
 pub struct Table {
     db: Db,
     state: Arc<TableState>,
+    /// The projection on all columns of the last schema seen, so that a point read builds none.
+    columns: Arc<ArcSwapOption<Projection>>,
 }
 
 thread_local! {
@@ -24,11 +28,23 @@ thread_local! {
 
 impl Table {
     pub(crate) fn new(db: Db, state: Arc<TableState>) -> Self {
-        Self { db, state }
+        Self { db, state, columns: Arc::default() }
     }
 
     pub(crate) fn inner(&self) -> &Arc<Inner> {
         &self.db.inner
+    }
+
+    /// All columns of `schema`.
+    pub(crate) fn all_columns(&self, schema: &Arc<TableSchema>) -> Arc<Projection> {
+        match self.columns.load_full() {
+            Some(columns) if Arc::ptr_eq(columns.schema(), schema) => columns,
+            _ => {
+                let columns = Projection::all(schema);
+                self.columns.store(Some(Arc::clone(&columns)));
+                columns
+            }
+        }
     }
 
     /// The store it belongs to.

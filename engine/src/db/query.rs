@@ -1,0 +1,366 @@
+//! Reading from Rust: slices, scans, buckets, single rows.
+//!
+//! A [`Select`] says what to read and how; it is made by [`Table::slice`], [`Table::scan`] and [`Table::buckets`], or by the same methods of a
+//! [`TableSnapshot`]. What it sees is fixed when it is made. The work is `read`'s.
+
+use crate::db::table::Table;
+use crate::encoding::bind;
+use crate::encoding::range::KeyRange;
+use crate::error::{Error, Result};
+use crate::memtable::pins::Pin;
+use crate::model::arg::Arg;
+use crate::model::clustering::ClusteringRange;
+use crate::model::key::{DecoratedKey, TokenRange};
+use crate::model::schema::{ColumnKind, Order, TableSchema};
+use crate::read;
+use crate::read::batch::{Batch, Row};
+use crate::read::explain::Explain;
+use crate::read::page::PageState;
+use crate::read::query::{Projection, Query, TombstoneLimits};
+use crate::read::reader::{Reader, Rows};
+use crate::read::snapshot::Snapshot;
+use crate::view::TableView;
+use std::sync::Arc;
+
+/// A table at one moment: what a [`Table`] was when a read began, or a table of a [`Snapshot`](crate::Snapshot).
+#[derive(Clone, Debug)]
+pub struct TableSnapshot {
+    snapshot: Snapshot,
+    columns: Arc<Projection>,
+    now: i64,
+}
+
+impl TableSnapshot {
+    pub(crate) fn new(snapshot: Snapshot, columns: Arc<Projection>, now: i64) -> Self {
+        Self { snapshot, columns, now }
+    }
+
+    pub(crate) fn of_parts(view: Arc<TableView>, pin: Arc<Pin>, now: i64) -> Self {
+        let columns = Projection::all(&view.schema);
+        Self { snapshot: Snapshot::of_parts(view, pin), columns, now }
+    }
+
+    /// The table's definition.
+    pub fn schema(&self) -> &Arc<TableSchema> {
+        self.columns.schema()
+    }
+
+    /// The row with this primary key (`&row![...]`, partition key then clustering), if a reader sees one.
+    ///
+    /// # Errors
+    /// `Invalid` for a key that is not whole or ill-typed; `Corrupt` or `Io` from files.
+    pub fn get(&self, key: &[Arg<'_>]) -> Result<Option<Row>> {
+        self.get_columns(key, &self.columns)
+    }
+
+    /// [`TableSnapshot::get`] of some columns.
+    ///
+    /// # Errors
+    /// As [`TableSnapshot::get`].
+    pub fn get_columns(&self, key: &[Arg<'_>], columns: &Arc<Projection>) -> Result<Option<Row>> {
+        let schema = self.schema();
+        let parts = schema.partition_key().len();
+        if key.len() != parts + schema.clustering().len() {
+            let names: Vec<_> =
+                schema.partition_key().iter().chain(schema.clustering()).map(|c| c.name.as_str()).collect();
+            let text = format!("the primary key is ({}): {} values expected, {} given", names.join(", "), names.len(), key.len());
+            return Err(Error::invalid(text).in_table(schema.full_name()));
+        }
+        let mut buffer = Vec::with_capacity(64);
+        bind::partition_key(schema, &key[..parts], &mut buffer)?;
+        let partition = DecoratedKey::new(&buffer);
+        let clustering = bind::clustering(schema, &key[parts..], &mut buffer)?;
+        read::point::read_row(&self.snapshot, &partition, clustering.order(), columns, self.now)
+    }
+
+    /// Rows of one partition: `partition` is its key (`&row![...]`), `range` is `..`, `t0..t1`, `t0..=t1`, `t0..`, or a
+    /// [`KeyRange`].
+    pub fn slice<'a>(&self, partition: &[Arg<'_>], range: impl Into<KeyRange<'a>>) -> Select {
+        let keys = self.key(partition).map(|key| Keys::List(vec![key]));
+        self.select(keys, range.into().bounds(self.schema()))
+    }
+
+    /// Rows of several partitions, one after the other: the buckets of a series, oldest first. Limits count over all of them.
+    pub fn buckets<'a, K: AsRef<[Arg<'a>]>>(
+        &self,
+        partitions: impl IntoIterator<Item = K>,
+        range: impl Into<KeyRange<'a>>,
+    ) -> Select {
+        let keys: Result<Vec<_>> = partitions.into_iter().map(|key| self.key(key.as_ref())).collect();
+        self.select(keys.map(Keys::List), range.into().bounds(self.schema()))
+    }
+
+    /// All partitions, in token order.
+    pub fn scan(&self) -> Select {
+        self.select(Ok(Keys::Tokens(TokenRange::ALL)), Ok(ClusteringRange::all()))
+    }
+
+    fn key(&self, args: &[Arg<'_>]) -> Result<DecoratedKey> {
+        let mut key = Vec::with_capacity(64);
+        bind::partition_key(self.schema(), args, &mut key)?;
+        Ok(DecoratedKey::new(&key))
+    }
+
+    fn select(&self, keys: Result<Keys>, range: Result<ClusteringRange>) -> Select {
+        let mut query = Query::new(Arc::clone(&self.columns));
+        let (keys, error) = match (keys, range) {
+            (Ok(keys), Ok(range)) => {
+                query.ranges = vec![range];
+                (keys, None)
+            }
+            (Err(error), _) | (_, Err(error)) => (Keys::List(Vec::new()), Some(error)),
+        };
+        Select { snapshot: self.snapshot.clone(), keys, query, now: self.now, error }
+    }
+}
+
+/// Which partitions.
+#[derive(Clone, Debug)]
+enum Keys {
+    List(Vec<DecoratedKey>),
+    Tokens(TokenRange),
+}
+
+/// A read in the making. A mistake in it is reported when it is run.
+#[derive(Debug)]
+#[must_use = "a Select reads nothing until one of rows, batches, page or an aggregate is called"]
+pub struct Select {
+    snapshot: Snapshot,
+    keys: Keys,
+    query: Query,
+    now: i64,
+    error: Option<Error>,
+}
+
+impl Select {
+    /// Rows of each partition in the reverse of clustering order.
+    pub fn reverse(mut self) -> Self {
+        self.query.reverse = !self.query.reverse;
+        self
+    }
+
+    /// Greatest first clustering value first, whatever the table's order, and the buckets from the last to the first: the newest rows of
+    /// a series whose buckets are given oldest first.
+    pub fn newest_first(mut self) -> Self {
+        self.query.reverse = !self.is_descending();
+        if let Keys::List(keys) = &mut self.keys {
+            keys.reverse();
+        }
+        self
+    }
+
+    /// Least first clustering value first, whatever the table's order.
+    pub fn oldest_first(mut self) -> Self {
+        self.query.reverse = self.is_descending();
+        self
+    }
+
+    fn is_descending(&self) -> bool {
+        let first = self.query.columns.schema().clustering().first();
+        first.is_some_and(|column| column.kind == ColumnKind::Clustering(Order::Desc))
+    }
+
+    /// At most so many rows in all.
+    pub fn limit(mut self, rows: u64) -> Self {
+        self.query.limit = Some(rows);
+        self
+    }
+
+    /// At most so many rows of each partition.
+    pub fn per_partition_limit(mut self, rows: u64) -> Self {
+        self.query.per_partition_limit = Some(rows);
+        self
+    }
+
+    /// Only these columns, in this order.
+    pub fn columns(mut self, names: &[&str]) -> Self {
+        match Projection::of(self.query.columns.schema(), names) {
+            Ok(columns) => self.query.columns = columns,
+            Err(error) => self.error = self.error.or(Some(error)),
+        }
+        self
+    }
+
+    /// With write times and TTLs (`row.writetime`, `row.ttl`), which otherwise are not read.
+    pub fn with_lives(mut self) -> Self {
+        self.query.columns = self.query.columns.with_lives();
+        self
+    }
+
+    /// Several ranges instead of one; they may overlap, each row comes once.
+    pub fn ranges<'a>(mut self, ranges: impl IntoIterator<Item = KeyRange<'a>>) -> Self {
+        let bounds: Result<Vec<_>> =
+            ranges.into_iter().map(|range| range.bounds(self.query.columns.schema())).collect();
+        match bounds {
+            Ok(bounds) => self.query.ranges = bounds,
+            Err(error) => self.error = self.error.or(Some(error)),
+        }
+        self
+    }
+
+    /// Ranges as bounds of the storage model, for layers above.
+    pub fn bounds(mut self, ranges: Vec<ClusteringRange>) -> Self {
+        self.query.ranges = ranges;
+        self
+    }
+
+    /// Of a scan, only the partitions with these tokens.
+    pub fn tokens(mut self, tokens: TokenRange) -> Self {
+        self.keys = Keys::Tokens(tokens);
+        self
+    }
+
+    /// How many tombstones the read may meet before it warns and before it is refused.
+    pub fn tombstone_limits(mut self, limits: TombstoneLimits) -> Self {
+        self.query.tombstones = limits;
+        self
+    }
+
+    /// Goes on where a page ended.
+    pub fn resume(mut self, state: PageState) -> Self {
+        self.query.page = Some(state);
+        self
+    }
+
+    /// The reader: batches, page state, counts.
+    ///
+    /// # Errors
+    /// What is wrong with the query.
+    pub fn reader(self) -> Result<Reader> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        match self.keys {
+            Keys::List(keys) => read::read_partitions(self.snapshot, keys, self.query, self.now),
+            Keys::Tokens(tokens) => read::read_tokens(self.snapshot, tokens, self.query, self.now),
+        }
+    }
+
+    /// The rows, one by one; after an error the iterator ends.
+    ///
+    /// # Errors
+    /// What is wrong with the query.
+    pub fn rows(self) -> Result<Rows> {
+        Ok(self.reader()?.rows())
+    }
+
+    /// The rows in batches of columns: up to 1024 rows of one partition each.
+    ///
+    /// # Errors
+    /// What is wrong with the query.
+    pub fn batches(self) -> Result<Batches> {
+        Ok(Batches(Some(self.reader()?)))
+    }
+
+    /// At most `rows` rows, and where to go on ([`Select::resume`]): the union of all pages is the whole result, also when there are
+    /// writes in between (which the later pages see).
+    ///
+    /// # Errors
+    /// What is wrong with the query, or the read's.
+    pub fn page(mut self, rows: u64) -> Result<Page> {
+        self.query.page_rows = Some(rows.max(1));
+        let mut reader = self.reader()?;
+        let mut page = Page { rows: Vec::new(), next: None };
+        while let Some(batch) = reader.next_batch()? {
+            page.rows.extend(batch.rows());
+        }
+        page.next = reader.page_state();
+        Ok(page)
+    }
+
+    /// Reads everything and tells what was looked at, what was ruled out and why.
+    ///
+    /// # Errors
+    /// What is wrong with the query, or the read's.
+    pub fn explain(self) -> Result<Explain> {
+        let mut reader = self.reader()?.explained();
+        while reader.next_batch()?.is_some() {}
+        Ok(reader.explain().unwrap_or_default())
+    }
+}
+
+/// A page of rows.
+#[derive(Debug)]
+pub struct Page {
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// Where the next page begins; `None` after the last.
+    pub next: Option<PageState>,
+}
+
+/// Batches of a read. After an error it ends.
+
+pub struct Batches(Option<Reader>);
+
+impl Iterator for Batches {
+    type Item = Result<Arc<Batch>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = self.0.as_mut()?.next_batch();
+        if batch.is_err() {
+            self.0 = None;
+        }
+        batch.transpose()
+    }
+}
+
+impl Table {
+    /// The table as it is now; what is written later is not seen.
+    pub fn snapshot(&self) -> TableSnapshot {
+        let inner = self.inner();
+        let snapshot = Snapshot::take(&inner.commit.pins, || self.state().view());
+        let columns = self.all_columns(&snapshot.view().schema);
+        TableSnapshot::new(snapshot, columns, inner.now_seconds())
+    }
+
+    /// The row with this primary key; see [`TableSnapshot::get`].
+    ///
+    /// # Errors
+    /// As [`TableSnapshot::get`].
+    pub fn get(&self, key: &[Arg<'_>]) -> Result<Option<Row>> {
+        self.snapshot().get(key)
+    }
+
+    /// Rows of one partition; see [`TableSnapshot::slice`].
+    ///
+    /// ```
+    /// use skep_engine::{CqlType, Db, Schema, row};
+    /// # let dir = std::env::temp_dir().join(format!("skep-doc-slice-{}", std::process::id()));
+    /// # let db = Db::open(&dir)?;
+    /// let steps = db.create_table(
+    ///     Schema::table("steps").partition_key("who", CqlType::Text).clustering("n", CqlType::Int).column("at", CqlType::Double),
+    /// )?;
+    /// for n in 0..10 {
+    ///     steps.insert(&row!["ada", n, f64::from(n) / 2.0])?;
+    /// }
+    /// let last: Vec<f64> = steps
+    ///     .slice(&row!["ada"], 3..)
+    ///     .reverse()
+    ///     .limit(2)
+    ///     .rows()?
+    ///     .map(|row| row?.get("at"))
+    ///     .collect::<Result<_, _>>()?;
+    /// assert_eq!(last, [4.5, 4.0]);
+    /// # db.close()?;
+    /// # std::fs::remove_dir_all(&dir)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn slice<'a>(&self, partition: &[Arg<'_>], range: impl Into<KeyRange<'a>>) -> Select {
+        self.snapshot().slice(partition, range)
+    }
+
+    /// Rows of several partitions, given oldest first; see [`TableSnapshot::buckets`] and [`Select::newest_first`].
+    pub fn buckets<'a, K: AsRef<[Arg<'a>]>>(
+        &self,
+        partitions: impl IntoIterator<Item = K>,
+        range: impl Into<KeyRange<'a>>,
+    ) -> Select {
+        self.snapshot().buckets(partitions, range)
+    }
+
+    /// All rows, partition by partition in token order.
+    pub fn scan(&self) -> Select {
+        self.snapshot().scan()
+    }
+}

@@ -1,0 +1,221 @@
+//! The store as a whole, small: write, read, flush, reopen, delete, expire.
+
+use skep_engine::model::time::{Date, Timestamp};
+use skep_engine::{CqlType, Db, KeyRange, ManualClock, Schema, SyncMode, With, row};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A directory of its own, gone when dropped.
+struct Dir(PathBuf);
+
+impl Dir {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("skep-basics-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Self(path)
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn readings() -> Schema {
+    Schema::table("readings")
+        .partition_key("sensor", CqlType::Text)
+        .partition_key("day", CqlType::Date)
+        .clustering_desc("ts", CqlType::Timestamp)
+        .static_column("site", CqlType::Text)
+        .column("temperature", CqlType::Double)
+        .column("status", CqlType::Int)
+}
+
+fn day(n: i32) -> Date {
+    Date::from_days_since_epoch(20_000 + n)
+}
+
+fn at(n: i64) -> Timestamp {
+    Timestamp::from_millis(20_000 * 86_400_000 + n * 1000)
+}
+
+fn temperatures(db: &Db, range: impl Into<KeyRange<'static>>) -> Vec<f64> {
+    let table = db.table("readings").unwrap();
+    let rows = table.slice(&row!["s", day(0)], range).rows().unwrap();
+    rows.map(|row| row.unwrap().get("temperature").unwrap()).collect()
+}
+
+#[test]
+fn rows_are_read_from_memory_from_files_and_after_reopening() {
+    let dir = Dir::new("reopen");
+    let db = Db::builder(&dir.0).sync(SyncMode::Batch).open().unwrap();
+    let table = db.create_table(readings()).unwrap();
+    for n in 0..100 {
+        table.insert(&row!["s", day(0), at(n), None::<&str>, n as f64, 0]).unwrap();
+        if n == 50 {
+            db.flush().unwrap();
+        }
+    }
+    let expected: Vec<f64> = (0..100).rev().map(f64::from).collect();
+    assert_eq!(temperatures(&db, ..), expected);
+    assert_eq!(temperatures(&db, at(49)..at(53)), [52.0, 51.0, 50.0, 49.0]);
+    drop((table, db));
+    let db = Db::open(&dir.0).unwrap();
+    assert_eq!(temperatures(&db, ..), expected);
+    let row = db.table("readings").unwrap().get(&row!["s", day(0), at(7)]).unwrap().unwrap();
+    assert_eq!((row.get::<f64>("temperature").unwrap(), row.get::<Option<String>>("site").unwrap()), (7.0, None));
+    assert!(db.verify().unwrap().is_ok());
+}
+
+#[test]
+fn what_is_only_in_the_log_is_replayed() {
+    let dir = Dir::new("replay");
+    let db = Db::builder(&dir.0).open().unwrap();
+    let table = db.create_table(readings()).unwrap();
+    table.insert(&row!["s", day(0), at(1), "attic", 1.5]).unwrap();
+    // The process dies: nothing is closed. (Its lock goes with it.)
+    db.sync().unwrap();
+    let copy = Dir::new("replay-copy");
+    copy_tree(&dir.0, &copy.0);
+    let again = Db::open(&copy.0).unwrap();
+    assert_eq!(temperatures(&again, ..), [1.5]);
+    assert_eq!(again.stats().replayed_records, 1);
+}
+
+fn copy_tree(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy_tree(&entry.path(), &target),
+            false => drop(std::fs::copy(entry.path(), target).unwrap()),
+        }
+    }
+}
+
+#[test]
+fn deletions_and_expiry_hide_rows_before_and_after_flush_and_compaction() {
+    let dir = Dir::new("delete");
+    let clock = ManualClock::new(20_000 * 86_400_000_000);
+    let db = Db::builder(&dir.0).clock(Arc::new(clock.clone())).background(false).open().unwrap();
+    let table = db.create_table(readings()).unwrap();
+    for n in 0..10 {
+        table.insert(&row!["s", day(0), at(n), None::<&str>, n as f64]).unwrap();
+    }
+    db.flush().unwrap();
+    table.delete(&row!["s", day(0), at(3)]).unwrap();
+    table.delete_range(&row!["s", day(0)], at(5)..=at(7)).unwrap();
+    table.insert_with(&row!["s", day(0), at(20), None::<&str>, 20.0], With::DEFAULT.ttl(Duration::from_secs(60))).unwrap();
+    let expected = [20.0, 9.0, 8.0, 4.0, 2.0, 1.0, 0.0];
+    assert_eq!(temperatures(&db, ..), expected);
+    db.flush().unwrap();
+    assert_eq!(temperatures(&db, ..), expected);
+    clock.advance(Duration::from_secs(60));
+    assert_eq!(temperatures(&db, ..), expected[1..]);
+    table.compact().unwrap();
+    assert_eq!(temperatures(&db, ..), expected[1..]);
+    assert_eq!(table.stats().files, 1);
+    table.delete(&row!["s", day(0)]).unwrap();
+    assert_eq!(temperatures(&db, ..), []);
+}
+
+#[test]
+fn a_batch_is_seen_whole_and_a_snapshot_stands_still() {
+    let dir = Dir::new("batch");
+    let db = Db::open(&dir.0).unwrap();
+    let table = db.create_table(readings()).unwrap();
+    let other = db.create_table(Schema::table("other").partition_key("k", CqlType::Int).column("v", CqlType::Int)).unwrap();
+    let before = db.snapshot();
+    let mut batch = db.batch();
+    batch.insert(&table.schema(), &row!["s", day(0), at(1), "x", 1.0]).unwrap();
+    batch.insert(&other.schema(), &row![1, 2]).unwrap();
+    assert!(batch.insert(&other.schema(), &row!["no integer"]).is_err(), "refused, and the batch is as before");
+    assert_eq!(batch.len(), 3);
+    let first = db.write(&mut batch).unwrap();
+    assert!(db.now_micros() >= first - 1_000_000 && batch.is_empty());
+    db.flush().unwrap();
+    assert!(before.table("other").unwrap().get(&row![1]).unwrap().is_none());
+    assert!(before.table("readings").unwrap().scan().rows().unwrap().next().is_none());
+    let after = db.snapshot();
+    assert!(after.table("other").unwrap().get(&row![1]).unwrap().is_some());
+    assert_eq!(after.table("readings").unwrap().scan().rows().unwrap().count(), 1);
+}
+
+#[test]
+fn pages_give_every_row_once() {
+    let dir = Dir::new("pages");
+    let db = Db::open(&dir.0).unwrap();
+    let table = db.create_table(readings()).unwrap();
+    for n in 0..23 {
+        table.insert(&row!["s", day((n % 2) as i32), at(n), None::<&str>, n as f64]).unwrap();
+    }
+    for size in 1..30 {
+        let mut seen = Vec::new();
+        let mut state = None;
+        loop {
+            let select = table.buckets([row!["s", day(0)], row!["s", day(1)]], ..).newest_first();
+            let select = match state.take() {
+                Some(state) => select.resume(state),
+                None => select,
+            };
+            let page = select.page(size).unwrap();
+            assert!(page.rows.len() as u64 <= size);
+            seen.extend(page.rows.iter().map(|row| row.get::<f64>("temperature").unwrap()));
+            match page.next {
+                Some(next) => state = Some(next),
+                None => break,
+            }
+        }
+        let odd = (0..23).rev().filter(|n| n % 2 == 1);
+        let even = (0..23).rev().filter(|n| n % 2 == 0);
+        assert_eq!(seen, odd.chain(even).map(f64::from).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn counters_are_exact_across_threads() {
+    let dir = Dir::new("counters");
+    let db = Db::open(&dir.0).unwrap();
+    let table = db.create_table(Schema::table("hits").partition_key("page", CqlType::Text).column("n", CqlType::Counter)).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..250).for_each(|_| drop(table.add(&row!["home"], "n", 1).unwrap())));
+        }
+    });
+    assert_eq!(table.add(&row!["home"], "n", 0).unwrap(), 1000);
+}
+
+#[test]
+fn a_second_opening_is_refused_with_the_holders_pid() {
+    let dir = Dir::new("lock");
+    let db = Db::open(&dir.0).unwrap();
+    let error = Db::open(&dir.0).unwrap_err();
+    assert_eq!(error.kind(), skep_engine::ErrorKind::Busy);
+    assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
+    assert!(Db::open_read_only(&dir.0).is_err());
+    db.close().unwrap();
+    assert!(Db::open_read_only(&dir.0).unwrap().create_table(readings()).is_err());
+    Db::open(&dir.0).unwrap();
+}
+
+#[test]
+fn snapshots_on_disk_are_stores_of_their_own() {
+    let dir = Dir::new("backup");
+    let db = Db::open(&dir.0).unwrap();
+    let table = db.create_table(readings()).unwrap();
+    table.insert(&row!["s", day(0), at(1), "x", 1.0]).unwrap();
+    db.flush().unwrap();
+    table.insert(&row!["s", day(0), at(2), "x", 2.0]).unwrap();
+    db.create_snapshot("monday").unwrap();
+    db.truncate("readings").unwrap();
+    assert_eq!(temperatures(&db, ..), []);
+    let snapshot = Db::open_snapshot(&dir.0, "monday").unwrap();
+    assert_eq!(temperatures(&snapshot, ..), [2.0, 1.0]);
+    assert_eq!(db.list_snapshots().unwrap().len(), 1);
+    drop(snapshot);
+    db.delete_snapshot("monday").unwrap();
+    assert!(db.list_snapshots().unwrap().is_empty());
+}
