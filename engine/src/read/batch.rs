@@ -94,6 +94,11 @@ impl Batch {
         }
     }
 
+    /// Whether it was handed out as it stands in a block.
+    pub(crate) fn is_of_block(&self) -> bool {
+        self.values.iter().any(Column::is_of_block)
+    }
+
     /// The clustering of the last row; empty for a row of static columns alone.
     pub(crate) fn last(&self) -> &Clustering {
         &self.last
@@ -133,6 +138,11 @@ impl ColumnIndex for &str {
 }
 
 impl Row {
+    /// Row `index` of `batch`; null everywhere if it has fewer.
+    pub fn new(batch: &Arc<Batch>, index: usize) -> Self {
+        Self { batch: batch.clone(), index }
+    }
+
     /// The value of a column.
     ///
     /// # Errors

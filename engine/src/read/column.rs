@@ -83,6 +83,11 @@ impl Column {
         &self.ty
     }
 
+    /// Whether its values are a block's.
+    pub(crate) fn is_of_block(&self) -> bool {
+        matches!(self.values, Values::Block { .. } | Values::Place { .. })
+    }
+
     /// Whether no row has a value.
     pub fn is_null(&self) -> bool {
         matches!(self.values, Values::Null)

@@ -62,10 +62,6 @@ impl Resolver {
         self.now
     }
 
-    /// Whether cells of some column written at or before some time are ignored.
-    pub(crate) fn drops_columns(&self) -> bool {
-        !self.dropped.is_empty()
-    }
 
     /// What is seen of a merged row, `None` if there is no row.
     pub(crate) fn row(&mut self, mut row: Row) -> Option<Row> {

@@ -1,6 +1,5 @@
 use super::*;
 use crate::encoding::compress::Codec;
-use crate::encoding::order::encode_component;
 use crate::model::bytes::Bytes;
 use crate::model::cell::{Cell, ColumnId};
 use crate::model::clustering::{Bound, Clustering, ClusteringRange};
@@ -13,7 +12,7 @@ use crate::model::types::CqlType;
 use crate::read::column::CellRef;
 use crate::read::query::{Projection, TombstoneLimits};
 use crate::read::source::{ItemReader, RunReader};
-use crate::read::testing::{Part as Data, any_part, model_rows};
+use crate::read::testing::{Part as Data, any_part, model_rows, translate, translate_bound, translate_part};
 use crate::sstable::block::builder::BlockBuilder;
 use crate::sstable::block::decoded::DecodedBlock;
 use crate::sstable::block::seek::SeekBound;
@@ -31,38 +30,6 @@ fn schema(order: Order) -> Arc<TableSchema> {
         column("w", CqlType::Int, ColumnKind::Regular),
     ];
     Arc::new(TableSchema::new(TableId(1), "ks", "t", columns, TableOptions::default()).unwrap())
-}
-
-/// The tests' places are one byte behind 0x40; a tinyint's component is longer and keeps their order.
-fn translate(order: &[u8], desc: bool) -> Bytes {
-    let mut out = Vec::new();
-    for pair in order.chunks_exact(2) {
-        let value = if desc { 100 - pair[1] } else { pair[1] };
-        encode_component(&[value], &CqlType::Tinyint, desc, &mut out).unwrap();
-    }
-    Bytes::from(out)
-}
-
-fn translate_bound(bound: &Bound, desc: bool) -> Bound {
-    let prefix = translate(bound.prefix(), desc);
-    if bound.is_after() { Bound::after(&prefix) } else { Bound::before(&prefix) }
-}
-
-fn translate_part(mut data: Data, desc: bool) -> Data {
-    for row in &mut data.rows {
-        row.clustering = Clustering::new(translate(row.clustering.order(), desc));
-        for complex in &mut row.complex {
-            for (path, cell) in &mut complex.cells {
-                *path = Clustering::new(translate(path.order(), false));
-                cell.value = cell.value.as_ref().map(|_| Bytes::EMPTY);
-            }
-        }
-    }
-    for range in &mut data.ranges {
-        range.start = translate_bound(&range.start, desc);
-        range.end = translate_bound(&range.end, desc);
-    }
-    data
 }
 
 /// A part as the blocks of a file, `size` items each.

@@ -1,5 +1,6 @@
 //! What the tests of this directory share: sources made of small parts, and the naive model to hold a read against.
 
+use crate::encoding::order::encode_component;
 use crate::model::bytes::Bytes;
 use crate::model::cell::{Cell, ColumnId};
 use crate::model::clustering::{Bound, Clustering};
@@ -7,6 +8,7 @@ use crate::model::fragment::{Fragment, RangeBound, RangeTombstone};
 use crate::model::life::{Deletion, Liveness};
 use crate::model::reconcile::{merge_deletion, merge_rows, shadow};
 use crate::model::row::{Complex, Row};
+use crate::model::types::CqlType;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -158,4 +160,36 @@ pub(crate) fn any_part(columns: [u32; 2], complex: Option<u32>) -> impl Strategy
         rows,
         ranges,
     })
+}
+
+/// The tests' places are one byte behind 0x40; a tinyint's component is longer and keeps their order.
+pub(crate) fn translate(order: &[u8], desc: bool) -> Bytes {
+    let mut out = Vec::new();
+    for pair in order.chunks_exact(2) {
+        let value = if desc { 100 - pair[1] } else { pair[1] };
+        encode_component(&[value], &CqlType::Tinyint, desc, &mut out).unwrap();
+    }
+    Bytes::from(out)
+}
+
+pub(crate) fn translate_bound(bound: &Bound, desc: bool) -> Bound {
+    let prefix = translate(bound.prefix(), desc);
+    if bound.is_after() { Bound::after(&prefix) } else { Bound::before(&prefix) }
+}
+
+pub(crate) fn translate_part(mut data: Part, desc: bool) -> Part {
+    for row in &mut data.rows {
+        row.clustering = Clustering::new(translate(row.clustering.order(), desc));
+        for complex in &mut row.complex {
+            for (path, cell) in &mut complex.cells {
+                *path = Clustering::new(translate(path.order(), false));
+                cell.value = cell.value.as_ref().map(|_| Bytes::EMPTY);
+            }
+        }
+    }
+    for range in &mut data.ranges {
+        range.start = translate_bound(&range.start, desc);
+        range.end = translate_bound(&range.end, desc);
+    }
+    data
 }

@@ -1,0 +1,107 @@
+//! Why a read did what it did: which memtables and files it looked at, which not and for what reason, and what it met there.
+//!
+//! Filled in by [`gather`](crate::read::gather) and the readers where a caller asks for it; printed by tools and by tracing.
+
+use crate::read::resolve::Counts;
+use crate::sstable::meta::FileId;
+use std::fmt;
+
+/// A memtable or file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceName {
+    /// A memtable: 0 is the one that takes writes, 1 the newest of those being flushed.
+    Memtable(usize),
+    /// A file.
+    File(FileId),
+}
+
+/// Why a source was not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuledOut {
+    /// Its first and last partition leave the key out.
+    KeyRange,
+    /// Its filter says that it has not the key.
+    Filter,
+    /// It has not the partition. Of a file: the filter said it might.
+    NotThere,
+    /// All its rows stand outside the clusterings that were asked for.
+    Clustering,
+    /// All in it is older than the partition's deletion.
+    Deleted,
+    /// All in it has expired, and nothing older is left that it could hide.
+    Expired,
+    /// A newer source has the whole row.
+    Older,
+}
+
+impl fmt::Display for RuledOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::KeyRange => "key range",
+            Self::Filter => "filter",
+            Self::NotThere => "not there",
+            Self::Clustering => "clustering range",
+            Self::Deleted => "partition deleted since",
+            Self::Expired => "expired",
+            Self::Older => "older than the row found",
+        })
+    }
+}
+
+/// One source of one partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Considered {
+    /// Which.
+    pub source: SourceName,
+    /// Why it was not read; `None` if it was.
+    pub ruled_out: Option<RuledOut>,
+}
+
+/// The story of a read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Explain {
+    /// For each partition that was opened, in order: every memtable and file of the table.
+    pub considered: Vec<Considered>,
+    /// Partitions that were opened.
+    pub partitions: u64,
+    /// Batches handed out as they stand in a block.
+    pub column_batches: u64,
+    /// Batches built row by row.
+    pub row_batches: u64,
+    /// Rows, cells and tombstones met.
+    pub counts: Counts,
+}
+
+impl Explain {
+    pub(crate) fn note(&mut self, source: SourceName, ruled_out: Option<RuledOut>) {
+        self.considered.push(Considered { source, ruled_out });
+    }
+
+    /// How many sources were read.
+    pub fn sources_read(&self) -> usize {
+        self.considered.iter().filter(|considered| considered.ruled_out.is_none()).count()
+    }
+}
+
+impl fmt::Display for Explain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Counts { live_rows, live_cells, tombstones } = self.counts;
+        writeln!(f, "{live_rows} rows, {live_cells} live cells, {tombstones} tombstones")?;
+        writeln!(
+            f,
+            "{} partitions, {} batches as columns, {} row by row",
+            self.partitions, self.column_batches, self.row_batches
+        )?;
+        for Considered { source, ruled_out } in &self.considered {
+            match source {
+                SourceName::Memtable(n) => write!(f, "memtable {n}: ")?,
+                SourceName::File(id) => write!(f, "file {}: ", id.0)?,
+            }
+            match ruled_out {
+                None => writeln!(f, "read")?,
+                Some(reason) => writeln!(f, "ruled out by {reason}")?,
+            }
+        }
+        Ok(())
+    }
+}
