@@ -25,6 +25,11 @@ pub mod strategy;
 mod tiered;
 mod window;
 pub mod split;
+mod segments;
+mod stream;
+mod output;
 pub mod pace;
+pub mod outside;
+pub mod job;
 #[cfg(test)]
 pub(crate) mod testing;
