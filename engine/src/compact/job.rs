@@ -23,8 +23,8 @@ use crate::compact::strategy::{Task, TaskKind};
 use crate::compact::stream::BlockStream;
 use crate::env::Env;
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::key::DecoratedKey;
 use crate::model::fragment::Fragment;
+use crate::model::key::DecoratedKey;
 use crate::model::schema::TableSchema;
 use crate::read::merge::Merge;
 use crate::sstable::block::builder::FULL_ITEMS;
@@ -32,6 +32,7 @@ use crate::sstable::block::rows::Projection;
 use crate::sstable::blocks::BlockRef;
 use crate::sstable::meta::{FileId, FileMeta};
 use crate::sstable::reader::SsTable;
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,6 +41,9 @@ use std::time::Duration;
 /// A block with fewer bytes and fewer than half the items of a full one is not copied but filled up: else
 /// every compaction would leave smaller blocks behind.
 const COPY_BYTES: u32 = 8 << 10;
+
+/// What an output may need over the size of its inputs, whatever that is.
+const SPARE_BYTES: u64 = 16 << 10;
 
 /// Fragments between two looks at the pace.
 const STEP: u32 = 512;
@@ -134,6 +138,7 @@ pub fn run(job: &Job<'_>) -> Result<Outcome> {
             level: job.task.output_level,
             ancestors: job.task.inputs.clone(),
             next_id: job.next_id,
+            begun: RefCell::default(),
         };
         done = match job.task.kind {
             TaskKind::Split(windows) => split(job, &plan, windows)?,
@@ -174,14 +179,15 @@ fn check_inputs(job: &Job<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The outputs are at most as large as the inputs, near enough; the inputs go only afterwards.
+/// The inputs go only when the outputs are there, and those are at most as large, but for a little that differs in how
+/// they are cut into blocks.
 fn check_space(job: &Job<'_>, bytes: u64) -> Result<()> {
-    let needed = bytes.saturating_add(job.reserved_bytes);
+    let most = bytes.saturating_add(bytes / 32).saturating_add(SPARE_BYTES);
+    let needed = most.saturating_add(job.reserved_bytes);
     match job.env.free_space(job.directory)? {
         Some(free) if free < needed => {
             let text = format!(
-                "compacting {} files needs up to {bytes} bytes beside the {} bytes that other compactions may still \
-                 write, and {free} bytes are free",
+                "compacting {} files may need {most} bytes, other compactions may still write {}, and {free} bytes are free",
                 job.inputs.len(),
                 job.reserved_bytes
             );

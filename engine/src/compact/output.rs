@@ -8,6 +8,7 @@ use crate::model::key::DecoratedKey;
 use crate::model::schema::TableSchema;
 use crate::sstable::meta::{FileId, FileMeta};
 use crate::sstable::writer::{SsTableWriter, WriterOptions};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,12 +20,15 @@ pub(crate) struct OutputPlan<'a> {
     pub(crate) level: u32,
     pub(crate) ancestors: Vec<FileId>,
     pub(crate) next_id: &'a (dyn Fn() -> Result<FileId> + Sync),
+    /// Files begun so far.
+    pub(crate) begun: RefCell<Vec<FileId>>,
 }
 
 impl OutputPlan<'_> {
     /// Begins a file.
     pub(crate) fn create(&self) -> Result<SsTableWriter> {
         let id = (self.next_id)()?;
+        self.begun.borrow_mut().push(id);
         let base = WriterOptions::of(self.schema, id, self.env.now_micros());
         let options = WriterOptions { level: self.level, ancestors: self.ancestors.clone(), ..base };
         SsTableWriter::create(Arc::clone(self.env), &self.path(id), self.schema, options)
@@ -41,15 +45,16 @@ impl Sink for SsTableWriter {
     }
 }
 
-/// Finished outputs. Dropped without [`Outputs::keep`], it removes their files.
+/// Finished outputs. Dropped without [`Outputs::keep`], it removes every file that was begun.
 pub(crate) struct Outputs<'a> {
     plan: &'a OutputPlan<'a>,
     files: Vec<FileMeta>,
+    kept: bool,
 }
 
 impl<'a> Outputs<'a> {
     pub(crate) fn new(plan: &'a OutputPlan<'a>) -> Self {
-        Self { plan, files: Vec::new() }
+        Self { plan, files: Vec::new(), kept: false }
     }
 
     /// Completes a file, if it holds anything.
@@ -60,15 +65,20 @@ impl<'a> Outputs<'a> {
 
     /// Hands the files over: from now on they are the caller's.
     pub(crate) fn keep(mut self) -> Vec<FileMeta> {
+        self.kept = true;
         std::mem::take(&mut self.files)
     }
 }
 
 impl Drop for Outputs<'_> {
     fn drop(&mut self) {
-        for file in &self.files {
-            // No manifest names the file: if it cannot be removed now, the next opening of the store does.
-            let _ = self.plan.env.remove(&self.plan.path(file.id));
+        if self.kept {
+            return;
+        }
+        // Also a file whose last step failed may have its name already. No manifest names any of them: what cannot be
+        // removed now, the next opening of the store removes.
+        for id in self.plan.begun.borrow_mut().drain(..) {
+            let _ = self.plan.env.remove(&self.plan.path(id));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a table holds beside the inputs of a compaction, as the purge rule asks for it.
 
 use crate::compact::purge::Outside;
+use crate::memtable::Memtable;
 use crate::model::key::DecoratedKey;
 use crate::model::token::hash128;
 use crate::sstable::meta::FileMeta;
@@ -29,6 +30,25 @@ impl Outside for FilesOutside {
         // A filter that cannot be read says nothing: then the partition may be there.
         let holds = |file: &&Arc<SsTable>| file.may_contain_hashed(key, hash).unwrap_or(true);
         self.files.iter().filter(holds).map(|file| file.meta().min_timestamp).min()
+    }
+}
+
+impl Outside for Memtable {
+    fn min_timestamp(&self, key: &DecoratedKey) -> Option<i64> {
+        // What the whole memtable has is a bound for each of its partitions.
+        self.get(key.token, &key.key).map(|_| self.times().min_timestamp)
+    }
+}
+
+impl<T: Outside> Outside for [T] {
+    fn min_timestamp(&self, key: &DecoratedKey) -> Option<i64> {
+        self.iter().filter_map(|part| part.min_timestamp(key)).min()
+    }
+}
+
+impl<T: Outside> Outside for Arc<T> {
+    fn min_timestamp(&self, key: &DecoratedKey) -> Option<i64> {
+        (**self).min_timestamp(key)
     }
 }
 

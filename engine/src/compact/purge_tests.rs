@@ -238,7 +238,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(600))]
 
     /// Compactions of random subsets at random times never change what a reader sees, now or later. (All writes come
     /// first: a late write older than a purged tombstone is what gc_grace_seconds allows for.)

@@ -111,7 +111,10 @@ impl Source {
         self.next = match self.blocks.peek() {
             None => None,
             Some(Err(error)) => return Err(error.duplicate()),
-            Some(Ok(block)) => Some(self.extent(block)),
+            Some(Ok(block)) => {
+                let block = block.clone();
+                Some(self.extent(&block))
+            }
         };
         Ok(())
     }
