@@ -305,7 +305,7 @@ impl CommitLog {
     ///
     /// # Errors
     /// As [`CommitLog::sync`] and [`CommitLog::mark_flushed`]; the log is closed all the same.
-    pub fn close(self) -> Result<()> {
+    pub fn close(&self) -> Result<()> {
         self.sync()?;
         let clean = {
             let mut state = self.state.lock();

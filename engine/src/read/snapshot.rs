@@ -31,6 +31,11 @@ impl Snapshot {
         }
     }
 
+    /// From a view and a pin that belong together: the pin is not older than anything in the view's files.
+    pub(crate) fn of_parts(view: Arc<TableView>, pin: Arc<Pin>) -> Self {
+        Self { view, pin }
+    }
+
     /// The table.
     pub fn view(&self) -> &Arc<TableView> {
         &self.view
