@@ -4,7 +4,6 @@
 //! ```text
 //! cargo run --release -p skep-engine --example filter_versus
 //! ```
-#![expect(clippy::disallowed_methods, reason = "it measures time")]
 
 use bloomfilter::Bloom;
 use skep_engine::model::token::hash128;

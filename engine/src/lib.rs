@@ -1,5 +1,6 @@
 //! The storage engine of skep.
 #![deny(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::print_stdout, clippy::host_endian_bytes))]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests may work on real files"))]
 
 pub mod error;

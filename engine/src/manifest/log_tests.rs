@@ -1,3 +1,5 @@
+//! The manifest on a simulated disk: crashes, failures and damage at every place.
+
 use super::*;
 use crate::annotate::{first_gap, render};
 use crate::env::sim::{CrashMode, Failure, SimDisk};

@@ -1,3 +1,5 @@
+//! Slices over memtables and files against a plain model.
+
 use super::*;
 use crate::encoding::compress::Codec;
 use crate::model::bytes::Bytes;
