@@ -1,12 +1,12 @@
 //! Whole compactions on a disk in memory, held against the merge of all fragments without any shortcut.
 
 use super::*;
-use crate::compact::outside::FilesOutside;
+use crate::compact::outside::{Asked, Both, FilesOutside};
 use crate::compact::purge::Nothing;
 use crate::compact::strategy::{Reason, task};
 use crate::encoding::order::encode_component;
-use crate::env::Random;
 use crate::env::sim::{Failure, SimDisk};
+use crate::env::{Random, sstable_path};
 use crate::model::bytes::Bytes;
 use crate::model::cell::{Cell, ColumnId};
 use crate::model::clustering::{Bound, Clustering};
@@ -61,13 +61,13 @@ impl Store {
     }
 
     fn open(&self, meta: FileMeta) -> Arc<SsTable> {
-        let path = crate::env::sstable_path(Path::new(DIR), meta.id.0);
+        let path = sstable_path(Path::new(DIR), meta.id.0);
         SsTable::open(Arc::clone(&self.env), &path, Arc::new(meta), Arc::clone(&self.cache))
     }
 
     fn write(&self, fragments: &[Fragment]) -> Option<Arc<SsTable>> {
         let id = self.next_id().unwrap();
-        let path = crate::env::sstable_path(Path::new(DIR), id.0);
+        let path = sstable_path(Path::new(DIR), id.0);
         let options = WriterOptions::of(&self.schema, id, 0);
         let mut writer = SsTableWriter::create(Arc::clone(&self.env), &path, &self.schema, options).unwrap();
         fragments.iter().for_each(|fragment| writer.push(fragment).unwrap());
@@ -238,7 +238,7 @@ proptest! {
         let task = Task { target_bytes: 1 << (10 + seed % 10), ..all_of(&inputs, TaskKind::Merge) };
         let outcome = store.run(&task, &inputs, now, &outside).unwrap();
         let outputs = store.scan(&outcome.outputs);
-        prop_assert!(outputs.windows(2).all(|pair| pair[0].len() > 0 && pair[1].len() > 0));
+        prop_assert!(outputs.iter().all(|file| !file.is_empty()));
         let written: Vec<_> = outputs.into_iter().flatten().collect();
         let expected = row_path(&store.schema, inputs.iter().map(scan).collect(), now, &outside);
         prop_assert_eq!(
@@ -418,12 +418,17 @@ fn files_outside_keep_what_still_hides_something_in_them() {
     });
     let deleting = store.write(&heads).unwrap();
     let live = [old, Arc::clone(&deleting)];
-    let outside = FilesOutside::new(&live, &[Arc::clone(deleting.meta())]);
+    let files = FilesOutside::new(&live, &[Arc::clone(deleting.meta())]);
+    let outside = Both(files, Asked(|_: &DecoratedKey| None));
     let task = all_of(&[Arc::clone(&deleting)], TaskKind::Tombstones);
     let outcome = store.run(&task, &[Arc::clone(&deleting)], 1_000, &outside).unwrap();
     // The filter of the older file knows that the other partition is not there.
     assert_eq!(store.scan(&outcome.outputs)[0], [Fragment::Partition { key, deletion }]);
     assert_eq!((outcome.record.purged.tombstones, outcome.record.purged.kept), (1, 1));
+    // Memtables keep it as well, asked by a function.
+    let memtable = Both(FilesOutside::new(&[], &[]), Asked(|_: &DecoratedKey| Some(0)));
+    let kept = store.run(&task, &[Arc::clone(&deleting)], 1_000, &memtable).unwrap();
+    assert_eq!(kept.record.purged.kept, 2);
     let all = FilesOutside::new(&live, &live.each_ref().map(|file| Arc::clone(file.meta())));
     let outcome = store.run(&all_of(&live, TaskKind::Merge), &live, 1_000, &all).unwrap();
     assert!(outcome.outputs.is_empty(), "together both go");

@@ -1,7 +1,6 @@
 //! What a table holds beside the inputs of a compaction, as the purge rule asks for it.
 
 use crate::compact::purge::Outside;
-use crate::memtable::Memtable;
 use crate::model::key::DecoratedKey;
 use crate::model::token::hash128;
 use crate::sstable::meta::FileMeta;
@@ -33,22 +32,13 @@ impl Outside for FilesOutside {
     }
 }
 
-impl Outside for Memtable {
-    fn min_timestamp(&self, key: &DecoratedKey) -> Option<i64> {
-        // What the whole memtable has is a bound for each of its partitions.
-        self.get(key.token, &key.key).map(|_| self.times().min_timestamp)
-    }
-}
+/// An answer by a function: how the caller speaks for its memtables, which this module does not know.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<F>(pub F);
 
-impl<T: Outside> Outside for [T] {
+impl<F: Fn(&DecoratedKey) -> Option<i64>> Outside for Asked<F> {
     fn min_timestamp(&self, key: &DecoratedKey) -> Option<i64> {
-        self.iter().filter_map(|part| part.min_timestamp(key)).min()
-    }
-}
-
-impl<T: Outside> Outside for Arc<T> {
-    fn min_timestamp(&self, key: &DecoratedKey) -> Option<i64> {
-        (**self).min_timestamp(key)
+        (self.0)(key)
     }
 }
 

@@ -10,7 +10,7 @@
 //!    block to the one before.
 //! 3. Where a segment begins, no range deletion is in force.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::clustering::Bound;
 use crate::model::key::DecoratedKey;
 use crate::sstable::block::summary::Zone;
@@ -92,7 +92,7 @@ impl Segments {
         let source = &mut self.sources[i];
         let (block, (_, end)) = match (source.blocks.next(), source.next.take()) {
             (Some(block), Some(extent)) => (block?, extent),
-            _ => return Err(crate::error::Error::invalid("a block was taken that is not there")),
+            _ => return Err(Error::invalid("a block was taken that is not there")),
         };
         segment.min_local = segment.min_local.min(block.zone().min_local);
         segment.min_timestamp = segment.min_timestamp.min(block.zone().min_timestamp);

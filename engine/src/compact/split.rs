@@ -12,6 +12,7 @@
 
 use crate::compact::settings::Windows;
 use crate::error::Result;
+use crate::model::cell::ColumnId;
 use crate::model::fragment::{Fragment, RangeBound};
 use crate::model::key::DecoratedKey;
 use crate::model::life::Deletion;
@@ -200,7 +201,7 @@ fn split_row(windows: Windows, row: Row) -> BTreeMap<i64, Row> {
     parts
 }
 
-fn of_column(row: &mut Row, column: crate::model::cell::ColumnId) -> &mut Complex {
+fn of_column(row: &mut Row, column: ColumnId) -> &mut Complex {
     if row.complex.last().is_none_or(|last| last.column != column) {
         row.complex.push(Complex { column, ..Complex::default() });
     }

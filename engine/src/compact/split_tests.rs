@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::bytes::Bytes;
-use crate::model::cell::{Cell, ColumnId};
+use crate::model::cell::Cell;
 use crate::model::clustering::{Bound, Clustering};
 use crate::model::life::Liveness;
 use crate::model::reconcile::merge_rows;
