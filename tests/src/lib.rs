@@ -2,4 +2,6 @@
 #![forbid(unsafe_code)]
 
 pub mod fuzz;
+pub mod model;
+pub mod op;
 pub mod source;

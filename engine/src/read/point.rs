@@ -35,11 +35,11 @@ pub fn read_row(
     let schema = columns.schema();
     let with_statics = !columns.statics().is_empty();
     let range = ClusteringRange::prefix(clustering);
-    let mut found = Found { clustering, row: None, statics: None, deletion: None };
+    let mut found = Found { clustering, row: None, statics: None, partition: None, deletion: None };
     let mut items = Vec::new();
     for memtable in view.memtables() {
         let Some(partition) = memtable.get(key.token, &key.key) else { continue };
-        found.deletion = merge_deletion(found.deletion, partition.deletion(snapshot.seq()));
+        found.add_partition(partition.deletion(snapshot.seq()));
         if with_statics {
             found.add_static(partition.static_row(snapshot.seq())?);
         }
@@ -63,7 +63,7 @@ pub fn read_row(
             continue;
         }
         let Some(partition) = file.partition(key)? else { continue };
-        found.deletion = merge_deletion(found.deletion, partition.deletion());
+        found.add_partition(partition.deletion());
         if with_statics {
             found.add_static(partition.static_row()?);
         }
@@ -74,7 +74,7 @@ pub fn read_row(
     shadow(&mut row, found.deletion);
     let Some(row) = resolver.row(row) else { return Ok(None) };
     let statics = found.statics.and_then(|mut statics| {
-        shadow(&mut statics, found.deletion);
+        shadow(&mut statics, found.partition);
         resolver.static_row(statics)
     });
     let head = Arc::new(PartitionHead::new(columns, key.clone(), statics, now)?);
@@ -89,6 +89,8 @@ struct Found<'a> {
     clustering: &'a [u8],
     row: Option<ModelRow>,
     statics: Option<ModelRow>,
+    /// The strongest deletion of the partition so far: it covers the static row, too.
+    partition: Option<Deletion>,
     /// The strongest deletion of the partition or of a range over the row, so far.
     deletion: Option<Deletion>,
 }
@@ -111,6 +113,11 @@ impl Found<'_> {
         }
         self.deletion = merge_deletion(self.deletion, open);
         Ok(())
+    }
+
+    fn add_partition(&mut self, deletion: Option<Deletion>) {
+        self.partition = merge_deletion(self.partition, deletion);
+        self.deletion = merge_deletion(self.deletion, deletion);
     }
 
     fn add_static(&mut self, row: Option<ModelRow>) {
