@@ -33,6 +33,8 @@ pub(crate) struct LaneMap {
     columns: Vec<LaneOf>,
     /// Every column of the file: whether a row exists depends on all of them.
     projection: BlockProjection,
+    /// Regular columns of the file that were never dropped: a value of one makes a row exist.
+    regulars: Vec<usize>,
     fit: bool,
 }
 
@@ -67,8 +69,10 @@ impl LaneMap {
                 }
             },
         });
-        let lanes = lanes.collect();
-        Self { columns: lanes, projection: BlockProjection::all(file), fit }
+        let columns = lanes.collect();
+        let kept = |slot: &usize| schema.dropped_at(file.columns()[*slot].id).is_none();
+        let regulars = file.slots(false).filter(kept).collect();
+        Self { columns, projection: BlockProjection::all(file), regulars, fit }
     }
 
     /// The columns to read of a row that is built.
@@ -82,6 +86,11 @@ impl LaneMap {
             Some(LaneOf::Slot(slot)) => Some(*slot),
             _ => None,
         }
+    }
+
+    /// Number of columns of the result.
+    pub(crate) fn len(&self) -> usize {
+        self.columns.len()
     }
 
     /// Whether columns of the file can be handed out at all.
@@ -155,7 +164,7 @@ pub(crate) fn live_rows(run: &Run, lanes: &LaneMap, now: i64) -> Result<Option<R
         }
         // A row without a marker is there by a cell: look for a column that all rows have.
         let unmarked = items.clone().any(|item| !block.is_marked(item));
-        if unmarked && !any_column_everywhere(block, &rows)? {
+        if unmarked && !any_column_everywhere(block, &lanes.regulars, &rows)? {
             return Ok(None);
         }
     }
@@ -168,8 +177,8 @@ pub(crate) fn live_rows(run: &Run, lanes: &LaneMap, now: i64) -> Result<Option<R
     Ok(Some(rows))
 }
 
-fn any_column_everywhere(block: &DecodedBlock, rows: &Range<usize>) -> Result<bool> {
-    for slot in block.schema().slots(false) {
+fn any_column_everywhere(block: &DecodedBlock, slots: &[usize], rows: &Range<usize>) -> Result<bool> {
+    for &slot in slots {
         let column = block.column(slot)?;
         if column.is_dense() || (!column.is_absent() && live_values(column, rows) == Some(rows.len())) {
             return Ok(true);

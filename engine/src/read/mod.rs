@@ -10,6 +10,7 @@
 //! batch      up to 1024 rows as columns; Row is a handle on one (column, builder, get)
 //! page       limits, and where the next page begins
 //! reader     all of it, partition after partition (partition, scan)
+//! aggregate  counts, least and greatest values and sums, where possible from the index alone
 //! ```
 //!
 //! [`read_partition`] reads one partition, [`read_partitions`] several in a given order (buckets of a series, newest
@@ -35,6 +36,7 @@ pub(crate) mod partition;
 pub(crate) mod scan;
 pub mod reader;
 pub mod point;
+pub mod aggregate;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

@@ -2,10 +2,11 @@
 
 use crate::error::Result;
 use crate::memtable::partition::MemPartition;
-use crate::model::clustering::ClusteringRange;
+use crate::model::clustering::{Bound, ClusteringRange};
 use crate::model::fragment::Fragment;
 use crate::model::key::DecoratedKey;
 use crate::model::life::Deletion;
+use crate::read::aggregate::{ZoneRuns, Zones};
 use crate::read::batch::Batch;
 use crate::read::builder::PartitionHead;
 use crate::read::gather::Gathered;
@@ -16,6 +17,7 @@ use crate::read::slice::Slice;
 use crate::read::source::{ItemReader, Run, RunReader, Source};
 use crate::sstable::cursor::SsCursor;
 use crate::sstable::layout::BlockSchema;
+use crate::sstable::partition::SsPartition;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -79,6 +81,10 @@ pub(crate) struct OpenPartition {
     seq: u64,
     /// A row was seen, or an earlier page had one: the static row does not stand for itself.
     pub(crate) has_rows: bool,
+    /// Takes the totals of blocks that need not be read.
+    zones: Option<Arc<Zones>>,
+    /// Rows in `zones` when this partition began.
+    zone_rows: u64,
 }
 
 impl OpenPartition {
@@ -97,7 +103,39 @@ impl OpenPartition {
         if reverse {
             ranges.make_contiguous().reverse();
         }
-        Ok(Self { head, gathered, ranges, slice: None, reverse, seq, has_rows: false })
+        let (zones, zone_rows) = (None, 0);
+        Ok(Self { head, gathered, ranges, slice: None, reverse, seq, has_rows: false, zones, zone_rows })
+    }
+
+    /// Has blocks added up in `zones` where the index suffices, instead of giving their rows.
+    pub(crate) fn add_up_in(&mut self, zones: &Arc<Zones>) {
+        (self.zones, self.zone_rows) = (Some(zones.clone()), zones.rows());
+    }
+
+    /// Where the other sources of the partition have anything in `range`.
+    fn extents(&self, of: &SsPartition, range: &ClusteringRange) -> Result<Vec<ClusteringRange>> {
+        let mut extents = Vec::new();
+        for partition in &self.gathered.memory {
+            let mut ends = Vec::new();
+            for reverse in [false, true] {
+                // Two, since a bound at the edge comes on top.
+                partition.read(range, reverse, self.seq, 1, &mut ends)?;
+            }
+            let places = ends.iter().map(|item| match item {
+                Fragment::Row(row) | Fragment::Static(row) => {
+                    let order = row.clustering.order();
+                    ClusteringRange { start: Bound::before(order), end: Bound::after(order) }
+                }
+                Fragment::Bound(bound) => ClusteringRange { start: bound.at.clone(), end: bound.at.clone() },
+                Fragment::Partition { .. } => ClusteringRange::all(),
+            });
+            extents.extend(
+                places.reduce(|a, b| ClusteringRange { start: a.start.min(b.start), end: a.end.max(b.end) }),
+            );
+        }
+        let files = self.gathered.files.iter().filter(|file| !Arc::ptr_eq(file.table(), of.table()));
+        extents.extend(files.filter_map(|file| file.table().meta().clustering.clone()));
+        Ok(extents)
     }
 
     /// At most `want` more rows; `None` at the end.
@@ -114,6 +152,7 @@ impl OpenPartition {
                     return Ok(Some(batch));
                 }
                 self.slice = None;
+                self.has_rows |= self.zones.as_ref().is_some_and(|zones| zones.rows() > self.zone_rows);
             }
             let Some(range) = self.ranges.pop_front().filter(|_| !self.gathered.is_empty()) else {
                 return Ok(None);
@@ -126,7 +165,14 @@ impl OpenPartition {
             for file in &self.gathered.files {
                 let lanes = maps.of(&self.head.columns, file.table().layout()?);
                 let cursor = file.cursor(&range, self.reverse)?;
-                sources.push(Source::file(Box::new(cursor), lanes, self.reverse));
+                let reader: Box<dyn RunReader + Send> = match &self.zones {
+                    Some(zones) if self.gathered.deletion.is_none() => {
+                        let others = self.extents(file, &range)?;
+                        Box::new(ZoneRuns::new(cursor, zones.clone(), lanes.clone(), others, self.head.now))
+                    }
+                    _ => Box::new(cursor),
+                };
+                sources.push(Source::file(reader, lanes, self.reverse));
             }
             self.slice = Some(Slice::new(&self.head, sources, self.gathered.deletion, self.reverse));
         }

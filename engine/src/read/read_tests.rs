@@ -16,6 +16,7 @@ use crate::model::reconcile::{merge_rows, resolve as resolve_row, shadow};
 use crate::model::row::Row as ModelRow;
 use crate::model::schema::{ColumnKind, Order, TableId, TableOptions, TableSchema};
 use crate::model::types::CqlType;
+use crate::read::aggregate::totals;
 use crate::read::explain::RuledOut;
 use crate::read::page::PageState;
 use crate::read::point::read_row;
@@ -149,7 +150,14 @@ fn int(value: i32) -> Option<Vec<u8>> {
 }
 
 /// What `SELECT pk, ck, v, st` says of a partition, by brute force.
-fn model(pk: u8, parts: &[Part], statics: &[ModelRow], range: &ClusteringRange, now: i64, desc: bool) -> Vec<Wires> {
+fn model(
+    pk: u8,
+    parts: &[Part],
+    statics: &[ModelRow],
+    range: &ClusteringRange,
+    now: i64,
+    desc: bool,
+) -> Vec<Wires> {
     let deletion = parts.iter().filter_map(|part| part.deletion).max();
     let merged = statics.iter().cloned().reduce(merge_rows).and_then(|mut row| {
         shadow(&mut row, deletion);
@@ -249,6 +257,18 @@ proptest! {
         tokens.sort_by_key(|pk| key(*pk));
         let got = pages(&query, |query| read_tokens(store.snapshot(), TokenRange::ALL, query, now).unwrap());
         prop_assert_eq!(got, limited(tokens.into_iter().flat_map(expected).collect()));
+        (query.limit, query.per_partition_limit, query.page_rows) = (None, None, None);
+        query.columns = Projection::of(&store.view.schema, &["v"]).unwrap();
+        let got = totals(read_tokens(store.snapshot(), TokenRange::ALL, query.clone(), now).unwrap()).unwrap();
+        let all = contents.iter().flat_map(|(pk, (parts, statics))| model(*pk, parts, statics, &range, now, desc));
+        let all: Vec<Option<i64>> = all.map(|row| {
+            let value = row[2].as_ref().map(|wire| i32::from_be_bytes(wire[..].try_into().unwrap()));
+            value.map(i64::from)
+        }).collect();
+        let values: Vec<i64> = all.iter().flatten().copied().collect();
+        let ints = values.iter().min().zip(values.iter().max()).map(|(min, max)| (*min, *max, values.iter().sum::<i64>().into()));
+        prop_assert_eq!((got.rows, got.columns[0].count, got.columns[0].ints), (all.len() as u64, values.len() as u64, ints));
+        query.columns = Projection::of(&store.view.schema, &["pk", "ck", "v", "st"]).unwrap();
         for (pk, (parts, statics)) in &contents {
             for row in model(*pk, parts, statics, &ClusteringRange::all(), now, desc) {
                 let Some(ck) = row[1].clone() else { continue };
@@ -345,7 +365,7 @@ fn pages_go_on_behind_the_last_row_whatever_is_written_between() {
     let mut query = Query::new(Projection::of(&store.view.schema, &["v"]).unwrap());
     (query.page_rows, query.limit) = (Some(2), Some(5));
     let mut got: Vec<i32> = Vec::new();
-    for written in [0, 4, 9] {
+    for written in [4, 0, 9] {
         let mut rows = read_partition(store.snapshot(), key(1), query.clone(), 9).unwrap().rows();
         got.extend(rows.by_ref().map(|row| row.unwrap().get::<i32>(0).unwrap()));
         query.page = rows.reader().page_state();
@@ -353,7 +373,14 @@ fn pages_go_on_behind_the_last_row_whatever_is_written_between() {
         store.flush();
     }
     assert_eq!((got, query.page), (vec![1, 3, 4, 5, 7], None));
-    query.page = Some(PageState { table: TableId(9), reverse: false, key: Bytes::EMPTY, place: page::Place::End, rows: 0, partition_rows: 0 });
+    query.page = Some(PageState {
+        table: TableId(9),
+        reverse: false,
+        key: Bytes::EMPTY,
+        place: page::Place::End,
+        rows: 0,
+        partition_rows: 0,
+    });
     assert!(read_partition(store.snapshot(), key(1), query, 9).is_err(), "the state of another table");
 }
 
@@ -380,8 +407,47 @@ fn sources_are_ruled_out_for_a_reason_and_expired_files_only_where_they_hide_not
     assert_eq!(explain(&store, ClusteringRange::all()), [not_there, None, None, expired]);
     let order = translate(&[0x40, 9], false);
     let elsewhere = Some(RuledOut::Clustering);
-    assert_eq!(explain(&store, ClusteringRange::prefix(&order)), [not_there, elsewhere, elsewhere, elsewhere]);
+    assert_eq!(
+        explain(&store, ClusteringRange::prefix(&order)),
+        [not_there, elsewhere, elsewhere, elsewhere]
+    );
     store.apply(1, &OpBody::Partition(Deletion::new(50, 20)));
     let deleted = Some(RuledOut::Deleted);
     assert_eq!(explain(&store, ClusteringRange::all()), [None, deleted, None, deleted]);
+}
+
+#[test]
+fn totals_come_from_the_index_where_nothing_else_is_between() {
+    let mut store = Store::new(schema(Order::Asc));
+    for ck in 0..20 {
+        store.put(1, &live(ck, ck.into(), Liveness::new(5)), false);
+    }
+    store.flush();
+    store.put(1, &live(30, 100, Liveness::new(6)), false);
+    let read = |now| {
+        let query = Query::new(Projection::of(&store.view.schema, &["v"]).unwrap());
+        totals(read_tokens(store.snapshot(), TokenRange::ALL, query, now).unwrap()).unwrap()
+    };
+    let sums = (21, Some((0, 100, 190 + 100)), 1);
+    assert_eq!((read(9).rows, read(9).columns[0].ints, read(9).blocks_from_index), sums);
+    store.put(1, &live(7, 1000, Liveness::new(6)), false);
+    let sums = (21, Some((0, 1000, 190 - 7 + 1000 + 100)), 0);
+    assert_eq!((read(9).rows, read(9).columns[0].ints, read(9).blocks_from_index), sums);
+}
+
+#[test]
+fn totals_leave_out_what_has_expired_in_a_block() {
+    let mut store = Store::new(schema(Order::Asc));
+    store.put(1, &live(1, 1, Liveness::new(5)), false);
+    store.put(1, &live(2, 2, Liveness::expiring(5, 1, 10)), false);
+    store.flush();
+    let read = |now| {
+        let query = Query::new(Projection::of(&store.view.schema, &["v"]).unwrap());
+        let totals = totals(read_tokens(store.snapshot(), TokenRange::ALL, query, now).unwrap()).unwrap();
+        (totals.rows, totals.columns[0].ints, totals.blocks_from_index)
+    };
+    assert_eq!((read(9), read(10)), ((2, Some((1, 2, 3)), 1), (1, Some((1, 1, 1)), 0)));
+    let mut query = Query::new(Projection::of(&store.view.schema, &["v"]).unwrap());
+    query.limit = Some(1);
+    assert!(totals(read_tokens(store.snapshot(), TokenRange::ALL, query, 9).unwrap()).is_err());
 }

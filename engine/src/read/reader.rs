@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::model::bytes::Bytes;
 use crate::model::clustering::ClusteringRange;
 use crate::model::key::DecoratedKey;
+use crate::read::aggregate::Zones;
 use crate::read::batch::{BATCH_ROWS, Batch, Row};
 use crate::read::explain::Explain;
 use crate::read::gather::Gather;
@@ -37,6 +38,7 @@ pub struct Reader {
     /// The state that the page began with, until its partition is met.
     resume: Option<PageState>,
     explain: Option<Explain>,
+    zones: Option<Arc<Zones>>,
 }
 
 impl Reader {
@@ -50,8 +52,18 @@ impl Reader {
         let resolver = Resolver::new(schema, query.tombstones, now);
         let (ranges, limits) = (query.normal_ranges(), Limits::new(&query));
         let maps = LaneMaps::default();
-        let (open, last, explain) = (None, None, None);
-        Ok(Self { snapshot, query, ranges, keys, limits, resolver, maps, open, last, resume, explain })
+        let (open, last, explain, zones) = (None, None, None, None);
+        Ok(Self { snapshot, query, ranges, keys, limits, resolver, maps, open, last, resume, explain, zones })
+    }
+
+    /// What was asked.
+    pub fn query(&self) -> &Query {
+        &self.query
+    }
+
+    /// Has blocks added up in `zones` where the index suffices, instead of handing out their rows.
+    pub(crate) fn add_up_in(&mut self, zones: &Arc<Zones>) {
+        self.zones = Some(zones.clone());
     }
 
     /// Has the reader record what it looks at; see [`Reader::explain`].
@@ -128,9 +140,11 @@ impl Reader {
             explain.partitions += 1;
         }
         let direction = (self.query.reverse, seq);
-        let mut open =
-            OpenPartition::new(columns, key, gathered, ranges, direction, &mut self.resolver)?;
+        let mut open = OpenPartition::new(columns, key, gathered, ranges, direction, &mut self.resolver)?;
         open.has_rows = resumed.is_some();
+        if let Some(zones) = &self.zones {
+            open.add_up_in(zones);
+        }
         self.open = Some(open);
         Ok(())
     }

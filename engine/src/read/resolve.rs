@@ -62,7 +62,6 @@ impl Resolver {
         self.now
     }
 
-
     /// What is seen of a merged row, `None` if there is no row.
     pub(crate) fn row(&mut self, mut row: Row) -> Option<Row> {
         for &(column, timestamp) in &self.dropped {

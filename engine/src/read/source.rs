@@ -113,12 +113,12 @@ pub(crate) struct Source {
 
 enum Kind {
     File {
-        reader: Box<dyn RunReader>,
+        reader: Box<dyn RunReader + Send>,
         lanes: Arc<LaneMap>,
         run: Option<Run>,
     },
     Memory {
-        reader: Box<dyn ItemReader>,
+        reader: Box<dyn ItemReader + Send>,
         /// What was not read yet.
         range: ClusteringRange,
         more: bool,
@@ -132,13 +132,13 @@ enum Kind {
 
 impl Source {
     /// A file's partition; `reader` gives the range and direction.
-    pub(crate) fn file(reader: Box<dyn RunReader>, lanes: Arc<LaneMap>, reverse: bool) -> Self {
+    pub(crate) fn file(reader: Box<dyn RunReader + Send>, lanes: Arc<LaneMap>, reverse: bool) -> Self {
         Self { kind: Kind::File { reader, lanes, run: None }, reverse, open: None, started: false }
     }
 
     /// A memtable's partition, of which some `want` rows will be read.
     pub(crate) fn memory(
-        reader: Box<dyn ItemReader>,
+        reader: Box<dyn ItemReader + Send>,
         range: ClusteringRange,
         reverse: bool,
         want: u64,
