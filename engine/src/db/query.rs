@@ -63,7 +63,12 @@ impl TableSnapshot {
         if key.len() != parts + schema.clustering().len() {
             let names: Vec<_> =
                 schema.partition_key().iter().chain(schema.clustering()).map(|c| c.name.as_str()).collect();
-            let text = format!("the primary key is ({}): {} values expected, {} given", names.join(", "), names.len(), key.len());
+            let text = format!(
+                "the primary key is ({}): {} values expected, {} given",
+                names.join(", "),
+                names.len(),
+                key.len()
+            );
             return Err(Error::invalid(text).in_table(schema.full_name()));
         }
         let mut buffer = Vec::with_capacity(64);

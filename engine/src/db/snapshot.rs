@@ -45,7 +45,8 @@ impl Snapshot {
         let (keyspace, table) = split_name(name);
         let named = |view: &&Arc<TableView>| view.schema.keyspace == keyspace && view.schema.name == table;
         let view = self.views.values().find(named);
-        let view = view.ok_or_else(|| Error::not_found(format!("table {keyspace}.{table} does not exist")))?;
+        let view =
+            view.ok_or_else(|| Error::not_found(format!("table {keyspace}.{table} does not exist")))?;
         Ok(TableSnapshot::of_parts(Arc::clone(view), Arc::clone(&self.pin), self.now))
     }
 

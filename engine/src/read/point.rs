@@ -47,8 +47,7 @@ pub fn read_row(
         partition.read(&range, false, snapshot.seq(), 8, &mut items)?;
         found.add(items.drain(..).map(Ok))?;
     }
-    let mut files: Vec<&Arc<SsTable>> =
-        view.files.iter().filter(|file| file.meta().covers(key)).collect();
+    let mut files: Vec<&Arc<SsTable>> = view.files.iter().filter(|file| file.meta().covers(key)).collect();
     files.sort_unstable_by_key(|file| std::cmp::Reverse(file.meta().max_timestamp));
     let hash = if files.is_empty() { (0, 0) } else { hash128(&key.key) };
     for file in files {

@@ -15,8 +15,9 @@ use crate::sstable::block::decoded::{DecodedBlock, ItemKind};
 use crate::sstable::index::BlockEntry;
 use crate::sstable::layout::LaneKind;
 use crate::sstable::meta::FileMeta;
+use crate::sstable::progress::{Current, Place};
 use crate::sstable::reader::SsTable;
-use crate::sstable::writer::{CHUNK_BYTES, Current, Place, SsTableWriter, out_of_order};
+use crate::sstable::writer::{CHUNK_BYTES, SsTableWriter, out_of_order};
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -46,7 +46,8 @@ impl DropTimes {
         let points = SPREAD.min(count).min(last.saturating_sub(first).max(0) as u64 + 1);
         for i in 0..points {
             // The shares add up to `count`; the points stand in the middles of equal parts.
-            let share = count * (i + 1) / points - count * i / points;
+            let up_to = |i: u64| (u128::from(count) * u128::from(i) / u128::from(points)) as u64;
+            let share = up_to(i + 1) - up_to(i);
             let part = i128::from(last) - i128::from(first);
             let offset = part * i128::from(2 * i + 1) / i128::from(2 * points);
             self.add(first.saturating_add(offset as i64), share);
@@ -67,8 +68,8 @@ impl DropTimes {
             return below;
         }
         let (low, high) = (self.bins[i - 1], self.bins[i]);
-        let share = (second - low.0) as f64 / (high.0.saturating_sub(low.0)) as f64;
-        below - low.1 as f64 / 2.0 + share * (low.1 as f64 + high.1 as f64) / 2.0
+        let share = (second as f64 - low.0 as f64) / (high.0 as f64 - low.0 as f64).max(1.0);
+        below - low.1 as f64 / 2.0 + share.clamp(0.0, 1.0) * (low.1 as f64 + high.1 as f64) / 2.0
     }
 
     /// All things added.

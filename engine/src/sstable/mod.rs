@@ -27,6 +27,7 @@ mod index_page;
 pub mod statistics;
 mod file_schema;
 pub mod footer;
+pub(crate) mod progress;
 pub mod writer;
 pub mod copy;
 pub mod cache;

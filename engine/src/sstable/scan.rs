@@ -111,8 +111,11 @@ impl Scan {
                 let Some(entry) = self.next.take() else { return Ok(None) };
                 let block = self.table.peek_block(&entry)?;
                 self.next = self.after(&entry)?;
-                // A partition that goes on was told in its first block.
-                let items = entry.continues.then(|| block.partition(0).items);
+                // A partition that goes on was told in its first block, or lies before the range.
+                let items = entry.continues.then(|| match self.tokens.contains(entry.first.token) {
+                    true => block.partition(0).items,
+                    false => 0..0,
+                });
                 self.current = Some(Current { block, entry, partition: 0, items });
                 continue;
             };

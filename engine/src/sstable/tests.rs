@@ -2,6 +2,7 @@
 
 mod copying;
 mod damage;
+mod example;
 mod sample;
 
 use super::cache::BlockCache;

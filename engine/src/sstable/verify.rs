@@ -18,9 +18,9 @@ use crate::sstable::footer::HEADER_BYTES;
 use crate::sstable::index::BlockEntry;
 use crate::sstable::index_page::encode_page;
 use crate::sstable::meta::FileMeta;
+use crate::sstable::progress::Place;
 use crate::sstable::reader::SsTable;
 use crate::sstable::statistics::{Collector, Statistics, tombstones};
-use crate::sstable::writer::Place;
 use std::sync::Arc;
 
 /// What a whole file came to.
