@@ -1,3 +1,3 @@
-//! skep: an embedded wide-column storage engine.
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 pub use skep_engine::*;
