@@ -65,7 +65,10 @@ fn rows_are_read_from_memory_from_files_and_after_reopening() {
     let db = Db::open(&dir.0).unwrap();
     assert_eq!(temperatures(&db, ..), expected);
     let row = db.table("readings").unwrap().get(&row!["s", day(0), at(7)]).unwrap().unwrap();
-    assert_eq!((row.get::<f64>("temperature").unwrap(), row.get::<Option<String>>("site").unwrap()), (7.0, None));
+    assert_eq!(
+        (row.get::<f64>("temperature").unwrap(), row.get::<Option<String>>("site").unwrap()),
+        (7.0, None)
+    );
     assert!(db.verify().unwrap().is_ok());
 }
 
@@ -108,7 +111,12 @@ fn deletions_and_expiry_hide_rows_before_and_after_flush_and_compaction() {
     db.flush().unwrap();
     table.delete(&row!["s", day(0), at(3)]).unwrap();
     table.delete_range(&row!["s", day(0)], at(5)..=at(7)).unwrap();
-    table.insert_with(&row!["s", day(0), at(20), None::<&str>, 20.0], With::DEFAULT.ttl(Duration::from_secs(60))).unwrap();
+    table
+        .insert_with(
+            &row!["s", day(0), at(20), None::<&str>, 20.0],
+            With::DEFAULT.ttl(Duration::from_secs(60)),
+        )
+        .unwrap();
     let expected = [20.0, 9.0, 8.0, 4.0, 2.0, 1.0, 0.0];
     assert_eq!(temperatures(&db, ..), expected);
     db.flush().unwrap();
@@ -127,12 +135,17 @@ fn a_batch_is_seen_whole_and_a_snapshot_stands_still() {
     let dir = Dir::new("batch");
     let db = Db::open(&dir.0).unwrap();
     let table = db.create_table(readings()).unwrap();
-    let other = db.create_table(Schema::table("other").partition_key("k", CqlType::Int).column("v", CqlType::Int)).unwrap();
+    let other = db
+        .create_table(Schema::table("other").partition_key("k", CqlType::Int).column("v", CqlType::Int))
+        .unwrap();
     let before = db.snapshot();
     let mut batch = db.batch();
     batch.insert(&table.schema(), &row!["s", day(0), at(1), "x", 1.0]).unwrap();
     batch.insert(&other.schema(), &row![1, 2]).unwrap();
-    assert!(batch.insert(&other.schema(), &row!["no integer"]).is_err(), "refused, and the batch is as before");
+    assert!(
+        batch.insert(&other.schema(), &row!["no integer"]).is_err(),
+        "refused, and the batch is as before"
+    );
     assert_eq!(batch.len(), 3);
     let first = db.write(&mut batch).unwrap();
     assert!(db.now_micros() >= first - 1_000_000 && batch.is_empty());
@@ -179,7 +192,11 @@ fn pages_give_every_row_once() {
 fn counters_are_exact_across_threads() {
     let dir = Dir::new("counters");
     let db = Db::open(&dir.0).unwrap();
-    let table = db.create_table(Schema::table("hits").partition_key("page", CqlType::Text).column("n", CqlType::Counter)).unwrap();
+    let table = db
+        .create_table(
+            Schema::table("hits").partition_key("page", CqlType::Text).column("n", CqlType::Counter),
+        )
+        .unwrap();
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| (0..250).for_each(|_| drop(table.add(&row!["home"], "n", 1).unwrap())));

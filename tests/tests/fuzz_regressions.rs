@@ -9,6 +9,9 @@ use skep_tests::source::root;
 /// Random inputs for each target; `SKEP_FUZZ_INPUTS` sets another number for a longer run.
 const INPUTS: u64 = 4000;
 
+/// One in so many of them for the target that runs a whole store.
+const WHOLE_STORE: u64 = 20;
+
 /// Longest random input in bytes.
 const MAX_BYTES: u64 = 400;
 
@@ -18,6 +21,7 @@ fn target(name: &str) {
         run(name, &data);
     }
     let inputs = std::env::var("SKEP_FUZZ_INPUTS").map_or(INPUTS, |text| text.parse().expect("a number"));
+    let inputs = if name == "ops" { inputs / WHOLE_STORE } else { inputs };
     for seed in 0..inputs {
         eprintln!("random input {seed}");
         run(name, &random_input(seed));
@@ -75,4 +79,4 @@ macro_rules! targets {
     };
 }
 
-targets! { record commitlog sstable manifest manifest_file row_roundtrip key_order values }
+targets! { record commitlog sstable manifest manifest_file row_roundtrip key_order values ops }

@@ -35,7 +35,10 @@ const MODULES: &[(&str, &[&str])] = &[
         ],
     ),
     ("read", &["error", "options", "model", "encoding", "env", "memtable", "sstable", "manifest", "view"]),
-    ("compact", &["error", "options", "model", "encoding", "env", "sstable", "manifest", "view", "read"]),
+    (
+        "compact",
+        &["error", "options", "model", "encoding", "env", "memtable", "sstable", "manifest", "view", "read"],
+    ),
     ("inspect", &["error", "annotate", "model", "env", "record", "commitlog", "sstable", "manifest"]),
     ("db", ANY),
 ];
@@ -182,14 +185,18 @@ fn files_open_with_prose_and_are_ascii() {
 
 #[test]
 fn unsafe_stays_in_one_file() {
-    let faults = all_sources().into_iter().filter(|source| source.path != UNSAFE).flat_map(|source| {
-        let unsafe_lines = |line: &&str| {
-            let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
-            words.into_iter().any(|word| word == "unsafe") && !line.trim_start().starts_with("//")
-        };
-        let found: Vec<_> = source.text.lines().filter(unsafe_lines).map(str::to_owned).collect();
-        found.into_iter().map(move |line| format!("{}: unsafe code: {line}", source.path))
-    });
+    // Examples that measure may count allocations, which takes an unsafe trait; nobody links them.
+    let faults = all_sources()
+        .into_iter()
+        .filter(|source| source.path != UNSAFE && !source.path.contains("/examples/"))
+        .flat_map(|source| {
+            let unsafe_lines = |line: &&str| {
+                let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+                words.into_iter().any(|word| word == "unsafe") && !line.trim_start().starts_with("//")
+            };
+            let found: Vec<_> = source.text.lines().filter(unsafe_lines).map(str::to_owned).collect();
+            found.into_iter().map(move |line| format!("{}: unsafe code: {line}", source.path))
+        });
     check(faults.filter(|fault| !fault.contains("tests/tests/layers.rs")).collect());
     assert!(read(UNSAFE).contains("unsafe {"), "the one exception is still needed");
 }

@@ -9,6 +9,7 @@
 mod choices;
 mod files;
 mod manifest;
+mod ops;
 mod record;
 mod rows;
 mod sstable;
@@ -29,6 +30,7 @@ pub const TARGETS: &[Target] = &[
     ("row_roundtrip", rows::row_roundtrip),
     ("key_order", values::key_order),
     ("values", values::values),
+    ("ops", ops::ops),
 ];
 
 /// Runs the target called `name`.
