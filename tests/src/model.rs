@@ -117,7 +117,14 @@ impl Table {
     }
 
     /// Writes cells of a row (`clustering`) or, with `None`, static cells. `marker` is INSERT's.
-    pub fn write(&mut self, key: Int, clustering: Option<&[Int]>, marker: bool, cells: &[(usize, Option<Int>)], life: Life) {
+    pub fn write(
+        &mut self,
+        key: Int,
+        clustering: Option<&[Int]>,
+        marker: bool,
+        cells: &[(usize, Option<Int>)],
+        life: Life,
+    ) {
         let partition = self.partitions.entry(key).or_default();
         let row = match clustering {
             Some(clustering) => partition.rows.entry(clustering.to_vec()).or_default(),

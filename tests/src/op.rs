@@ -32,7 +32,13 @@ pub enum Op {
     /// One row.
     DeleteRow { key: Int, place: Vec<Int>, at: Option<i64> },
     /// Rows by prefix and range of the next column.
-    DeleteRange { key: Int, prefix: Vec<Int>, from: Option<(Int, bool)>, to: Option<(Int, bool)>, at: Option<i64> },
+    DeleteRange {
+        key: Int,
+        prefix: Vec<Int>,
+        from: Option<(Int, bool)>,
+        to: Option<(Int, bool)>,
+        at: Option<i64>,
+    },
     /// A partition.
     DeletePartition { key: Int, at: Option<i64> },
     /// All memtables to files.
@@ -62,7 +68,14 @@ pub struct Times {
 
 /// Random table shapes.
 pub fn any_shape() -> impl Strategy<Value = Shape> {
-    (prop::collection::vec(any::<bool>(), 0..3), 0..2usize, 1..4usize, any::<bool>(), any::<bool>(), prop_oneof![3 => Just(0), 1 => 5..50i32])
+    (
+        prop::collection::vec(any::<bool>(), 0..3),
+        0..2usize,
+        1..4usize,
+        any::<bool>(),
+        any::<bool>(),
+        prop_oneof![3 => Just(0), 1 => 5..50i32],
+    )
         .prop_map(|(descending, statics, regulars, windows, no_grace, ttl)| Shape {
             statics: if descending.is_empty() { 0 } else { statics },
             descending,
@@ -199,7 +212,8 @@ impl Run {
 
     /// Cells of the kind asked for, each column once, the last value given.
     fn cells(&self, cells: &[(usize, Option<Int>)], statics: bool) -> Vec<(usize, Option<Int>)> {
-        let (from, count) = if statics { (0, self.shape.statics) } else { (self.shape.statics, self.shape.regulars) };
+        let (from, count) =
+            if statics { (0, self.shape.statics) } else { (self.shape.statics, self.shape.regulars) };
         let mut chosen = std::collections::BTreeMap::new();
         if count > 0 {
             cells.iter().for_each(|(n, value)| drop(chosen.insert(from + n % count, *value)));
@@ -246,8 +260,9 @@ impl Run {
             }
             Op::DeleteRange { key, prefix, from, to, at } => {
                 let Some((range, covered)) = self.range(prefix, *from, *to) else { return Ok(()) };
-                let timestamp = self
-                    .delete(*at, |batch, schema, with| batch.delete_range(schema, &[Arg::from(*key)], &range, with))?;
+                let timestamp = self.delete(*at, |batch, schema, with| {
+                    batch.delete_range(schema, &[Arg::from(*key)], &range, with)
+                })?;
                 self.model.delete(*key, covered, timestamp);
             }
             Op::DeletePartition { key, at } => {
@@ -268,7 +283,14 @@ impl Run {
         Ok(())
     }
 
-    fn write(&self, key: Int, place: Option<&[Int]>, marker: bool, cells: &[(usize, Option<Int>)], times: Times) -> skep_engine::Result<i64> {
+    fn write(
+        &self,
+        key: Int,
+        place: Option<&[Int]>,
+        marker: bool,
+        cells: &[(usize, Option<Int>)],
+        times: Times,
+    ) -> skep_engine::Result<i64> {
         let names: Vec<String> = cells.iter().map(|(column, _)| self.shape.name(*column)).collect();
         let mut columns: Vec<(&str, Arg<'_>)> = vec![("p", key.into())];
         let places = ["c0", "c1"].into_iter().zip(place.unwrap_or(&[]));
@@ -286,7 +308,11 @@ impl Run {
     fn delete(
         &self,
         at: Option<i64>,
-        fill: impl FnOnce(&mut skep_engine::WriteBatch, &skep_engine::TableSchema, With) -> skep_engine::Result<()>,
+        fill: impl FnOnce(
+            &mut skep_engine::WriteBatch,
+            &skep_engine::TableSchema,
+            With,
+        ) -> skep_engine::Result<()>,
     ) -> skep_engine::Result<i64> {
         let at = self.at(at);
         let mut batch = self.db.batch();
@@ -297,7 +323,12 @@ impl Run {
     }
 
     /// A range as the store and as the model have it; `None` for tables it does not fit.
-    fn range(&self, prefix: &[Int], from: Option<(Int, bool)>, to: Option<(Int, bool)>) -> Option<(KeyRange<'static>, Covered)> {
+    fn range(
+        &self,
+        prefix: &[Int],
+        from: Option<(Int, bool)>,
+        to: Option<(Int, bool)>,
+    ) -> Option<(KeyRange<'static>, Covered)> {
         let clusterings = self.shape.descending.len();
         let ends = from.is_some() || to.is_some();
         if prefix.len() + usize::from(ends) > clusterings || clusterings == 0 {
@@ -357,7 +388,8 @@ impl Run {
 
     fn check_rows(&self, key: Int, range: &KeyRange<'static>, expected: &[Seen], random: u64) {
         let select = || self.table.slice(&[Arg::from(key)], range.clone());
-        let forward: Vec<Seen> = select().rows().expect("rows").map(|row| self.seen(&row.expect("a row"))).collect();
+        let forward: Vec<Seen> =
+            select().rows().expect("rows").map(|row| self.seen(&row.expect("a row"))).collect();
         assert_eq!(forward, expected, "partition {key}, {range:?}");
         let mut reversed: Vec<Seen> =
             select().reverse().rows().expect("rows").map(|row| self.seen(&row.expect("a row"))).collect();
@@ -389,7 +421,8 @@ impl Run {
         let int = |name: &str| row.get::<Option<i32>>(name).expect("an integer column");
         let clusterings = self.shape.descending.len();
         let clustering: Vec<Option<Int>> = (0..clusterings).map(|i| int(&format!("c{i}"))).collect();
-        let values = (0..self.shape.statics + self.shape.regulars).map(|i| int(&self.shape.name(i))).collect();
+        let values =
+            (0..self.shape.statics + self.shape.regulars).map(|i| int(&self.shape.name(i))).collect();
         let whole = clustering.iter().all(Option::is_some);
         Seen { clustering: whole.then(|| clustering.into_iter().flatten().collect()), values }
     }

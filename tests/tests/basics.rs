@@ -189,6 +189,33 @@ fn pages_give_every_row_once() {
 }
 
 #[test]
+fn totals_are_those_of_the_rows() {
+    let dir = Dir::new("totals");
+    let db = Db::open(&dir.0).unwrap();
+    let table = db.create_table(readings()).unwrap();
+    for n in 0..5000 {
+        let status = (n % 2 == 0).then_some(n as i32);
+        table.insert(&row!["s", day(0), at(n), None::<&str>, n as f64 / 4.0, status]).unwrap();
+    }
+    let check = || {
+        let all = || table.scan();
+        assert_eq!(all().count().unwrap(), 5000);
+        assert_eq!(all().sum("temperature").unwrap(), 4999.0 * 5000.0 / 8.0);
+        assert_eq!(all().range("status").unwrap(), Some((0.0, 4998.0)));
+        assert_eq!(all().average("status").unwrap(), Some(2499.0));
+        let some = || table.slice(&row!["s", day(0)], at(10)..at(14));
+        assert_eq!(some().sum("status").unwrap(), 22.0);
+        assert_eq!(some().count().unwrap(), 4);
+        assert!(table.scan().sum("sensor").is_err());
+        assert_eq!(table.slice(&row!["none", day(0)], ..).average("temperature").unwrap(), None);
+    };
+    check();
+    db.flush().unwrap();
+    check();
+    assert!(table.scan().totals(&["temperature"]).unwrap().blocks_from_index > 0);
+}
+
+#[test]
 fn counters_are_exact_across_threads() {
     let dir = Dir::new("counters");
     let db = Db::open(&dir.0).unwrap();
@@ -199,7 +226,11 @@ fn counters_are_exact_across_threads() {
         .unwrap();
     std::thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| (0..250).for_each(|_| drop(table.add(&row!["home"], "n", 1).unwrap())));
+            scope.spawn(|| {
+                (0..250).for_each(|_| {
+                    table.add(&row!["home"], "n", 1).unwrap();
+                })
+            });
         }
     });
     assert_eq!(table.add(&row!["home"], "n", 0).unwrap(), 1000);

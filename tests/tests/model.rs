@@ -10,8 +10,20 @@ use skep_tests::op::{Op, Run, Shape, any_op, any_shape};
 use std::sync::Arc;
 
 fn open(disk: &SimDisk, memtable_bytes: usize) -> Db {
-    let options = Options { sync: SyncMode::Batch, memtable_bytes, segment_bytes: 4096, log_limit_bytes: 8192, ..Options::default() };
-    Db::builder("/db").options(options).env(disk.env()).clock(Arc::new(disk.clock())).background(false).open().unwrap()
+    let options = Options {
+        sync: SyncMode::Batch,
+        memtable_bytes,
+        segment_bytes: 4096,
+        log_limit_bytes: 8192,
+        ..Options::default()
+    };
+    Db::builder("/db")
+        .options(options)
+        .env(disk.env())
+        .clock(Arc::new(disk.clock()))
+        .background(false)
+        .open()
+        .unwrap()
 }
 
 fn run(shape: Shape, ops: &[Op], memtable_bytes: usize, seed: u64) {

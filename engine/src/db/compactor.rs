@@ -17,7 +17,7 @@ use crate::compact::purge::Outside;
 use crate::compact::settings::CompactionOptions;
 use crate::compact::strategy::{self, StrategyInput, Task};
 use crate::db::Inner;
-use crate::db::files::discard;
+use crate::db::files::discard_unless_installed;
 use crate::db::worker::guarded;
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::edit::Edit;
@@ -346,9 +346,7 @@ impl Inner {
         let outcome = job::run(&job)?;
         let outputs: Vec<Arc<FileMeta>> = outcome.outputs.into_iter().map(Arc::new).collect();
         let installed = self.install(table, task, &outputs);
-        if !matches!(installed, Ok(true)) {
-            discard(self, &view.schema, &outputs);
-        }
+        discard_unless_installed(self, &view.schema, &outputs, &installed);
         Ok(installed?.then_some(outcome.record))
     }
 

@@ -287,6 +287,7 @@ impl Inner {
         if let Some(log) = self.commit.log() {
             log.forget_table(id)?;
         }
+        self.compactor.forget(id);
         self.replayed_flushed(id)?;
         drop(view);
         // The directory goes with its last file; readers may still hold some, then opening cleans up.

@@ -3,7 +3,7 @@
 use crate::compact::split::Sink;
 use crate::db::Inner;
 use crate::env::sstable_path;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::model::fragment::Fragment;
 use crate::model::schema::TableSchema;
 use crate::sstable::meta::{FileId, FileMeta};
@@ -69,6 +69,21 @@ pub(crate) fn discard(inner: &Inner, schema: &TableSchema, metas: &[Arc<FileMeta
         if let Ok(path) = inner.file_path(schema, meta.id) {
             let _ = inner.env.remove(&path);
         }
+    }
+}
+
+/// Removes files whose installation did not happen. After `Closed` the manifest does not know whether its record is on
+/// the disk: then they stay, and the next opening decides.
+pub(crate) fn discard_unless_installed(
+    inner: &Inner,
+    schema: &TableSchema,
+    metas: &[Arc<FileMeta>],
+    installed: &Result<bool>,
+) {
+    match installed {
+        Ok(true) => {}
+        Err(error) if error.kind() == ErrorKind::Closed => {}
+        Ok(false) | Err(_) => discard(inner, schema, metas),
     }
 }
 

@@ -12,7 +12,7 @@
 use crate::compact::settings::{CompactionOptions, Strategy};
 use crate::compact::split::Splitter;
 use crate::db::Inner;
-use crate::db::files::{FileSink, discard};
+use crate::db::files::{FileSink, discard, discard_unless_installed};
 use crate::error::Result;
 use crate::manifest::edit::Edit;
 use crate::model::schema::TableSchema;
@@ -32,9 +32,7 @@ pub(crate) fn flush(inner: &Inner, task: &FlushTask) -> Result<()> {
     let schema = Arc::clone(&task.table.view().schema);
     let metas = write_files(inner, &schema, task)?;
     let installed = install(inner, task, &metas);
-    if !matches!(installed, Ok(true)) {
-        discard(inner, &schema, &metas);
-    }
+    discard_unless_installed(inner, &schema, &metas, &installed);
     if installed? {
         let bytes = metas.iter().map(|meta| meta.size_bytes).sum();
         let nanos = inner.env.monotonic_nanos().saturating_sub(started);

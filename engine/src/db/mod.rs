@@ -78,18 +78,12 @@ pub const DEFAULT_KEYSPACE: &str = "main";
 pub struct Db {
     pub(crate) inner: Arc<Inner>,
     /// Its drop, with the last clone, closes the store. (`Inner` cannot do that: its threads hold it, too.)
-    pub(crate) open: Arc<Open>,
+    _open: Arc<Open>,
 }
 
 /// Closes the store when the last handle goes.
 #[derive(Debug)]
 pub(crate) struct Open(Arc<Inner>);
-
-impl Open {
-    pub(crate) fn new(inner: Arc<Inner>) -> Arc<Self> {
-        Arc::new(Self(inner))
-    }
-}
 
 impl Drop for Open {
     fn drop(&mut self) {
@@ -132,6 +126,10 @@ pub(crate) struct Replayed {
 }
 
 impl Db {
+    pub(crate) fn new(inner: Arc<Inner>) -> Self {
+        Self { _open: Arc::new(Open(Arc::clone(&inner))), inner }
+    }
+
     /// Opens the store in a directory with default settings, making it where there is none.
     ///
     /// # Errors
@@ -362,6 +360,7 @@ impl Inner {
             result = result.and(self.commit.sync());
         }
         self.commit.health.close();
+        self.compactor.cancel();
         self.commit.queue.close();
         self.workers.stop();
         if let Some(log) = self.commit.log() {

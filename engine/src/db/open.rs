@@ -16,7 +16,7 @@ use crate::db::catalog::Catalog;
 use crate::db::compactor::Compactor;
 use crate::db::stats::{Counters, Opened};
 use crate::db::worker::Workers;
-use crate::db::{Db, Inner, Open, Replayed, counter};
+use crate::db::{Db, Inner, Replayed, counter};
 use crate::env::{DataDir, Env, UniqueMicros, is_temporary, parse_sstable};
 use crate::error::{Error, Result};
 use crate::manifest::directory::{Found, inspect};
@@ -88,7 +88,7 @@ pub(crate) fn open(builder: Builder, env: Arc<dyn Env>) -> Result<Db> {
     if inner.background {
         Workers::start(&inner)?;
     }
-    Ok(Db { open: Open::new(Arc::clone(&inner)), inner })
+    Ok(Db::new(inner))
 }
 
 fn committer(

@@ -12,7 +12,9 @@ use crate::model::arg::Arg;
 use crate::model::clustering::ClusteringRange;
 use crate::model::key::{DecoratedKey, TokenRange};
 use crate::model::schema::{ColumnKind, Order, TableSchema};
+use crate::model::types::CqlType;
 use crate::read;
+use crate::read::aggregate::{ColumnTotals, Totals, totals};
 use crate::read::batch::{Batch, Row};
 use crate::read::explain::Explain;
 use crate::read::page::PageState;
@@ -273,6 +275,65 @@ impl Select {
         Ok(page)
     }
 
+    /// Counts, least and greatest values and sums of some columns, over all rows of the read; from the index alone where whole blocks
+    /// count and nothing overlaps, expired or was deleted.
+    ///
+    /// # Errors
+    /// What is wrong with the query (limits and pages among it), or the read's.
+    pub fn totals(self, columns: &[&str]) -> Result<Totals> {
+        totals(self.columns(columns).reader()?)
+    }
+
+    /// The number of rows.
+    ///
+    /// # Errors
+    /// As [`Select::totals`].
+    pub fn count(self) -> Result<u64> {
+        Ok(self.totals(&[])?.rows)
+    }
+
+    /// The sum of a column of numbers as a double; 0 without values, NaN if a value is.
+    ///
+    /// # Errors
+    /// As [`Select::totals`]; `Invalid` for a column that holds no numbers.
+    pub fn sum(self, column: &str) -> Result<f64> {
+        let totals = self.number(column)?;
+        let ints = totals.ints.map(|(_, _, sum)| sum as f64);
+        Ok(ints.or(totals.floats.map(|(_, _, sum)| sum)).unwrap_or(0.0))
+    }
+
+    /// The mean of a column of numbers; `None` without values.
+    ///
+    /// # Errors
+    /// As [`Select::sum`].
+    pub fn average(self, column: &str) -> Result<Option<f64>> {
+        let totals = self.number(column)?;
+        let ints = totals.ints.map(|(_, _, sum)| sum as f64);
+        let sum = ints.or(totals.floats.map(|(_, _, sum)| sum));
+        Ok(sum.filter(|_| totals.count > 0).map(|sum| sum / totals.count as f64))
+    }
+
+    /// The least and the greatest value of a column of numbers; `None` without values.
+    ///
+    /// # Errors
+    /// As [`Select::sum`].
+    pub fn range(self, column: &str) -> Result<Option<(f64, f64)>> {
+        let totals = self.number(column)?;
+        let ints = totals.ints.map(|(min, max, _)| (min as f64, max as f64));
+        Ok(ints.or(totals.floats.map(|(min, max, _)| (min, max))))
+    }
+
+    fn number(self, column: &str) -> Result<ColumnTotals> {
+        let schema = Arc::clone(self.query.columns.schema());
+        if let Some(known) = schema.column(column)
+            && !is_number(&known.ty)
+        {
+            let text = format!("column {column} of type {} holds no numbers", known.ty);
+            return Err(Error::invalid(text).in_table(schema.full_name()));
+        }
+        Ok(self.totals(&[column])?.columns.first().copied().unwrap_or_default())
+    }
+
     /// Reads everything and tells what was looked at, what was ruled out and why.
     ///
     /// # Errors
@@ -282,6 +343,12 @@ impl Select {
         while reader.next_batch()?.is_some() {}
         Ok(reader.explain().unwrap_or_default())
     }
+}
+
+/// Whether totals of a type are numbers.
+fn is_number(ty: &CqlType) -> bool {
+    use CqlType::{Bigint, Counter, Double, Float, Int, Smallint, Time, Timestamp, Tinyint};
+    matches!(ty, Bigint | Counter | Double | Float | Int | Smallint | Tinyint | Time | Timestamp)
 }
 
 /// A page of rows.

@@ -1,6 +1,7 @@
 //! What a store and its tables are doing: counters and figures.
 
 use crate::commitlog::ReplaySummary;
+use crate::compact::history::Record;
 use crate::db::table::Table;
 use crate::db::{Db, Inner};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -195,6 +196,13 @@ impl Table {
             blocked: self.inner().blocked(self.state()),
             failure: self.inner().failures.lock().get(&self.state().id()).cloned(),
         }
+    }
+}
+
+impl Table {
+    /// The compactions of the table since the store was opened, oldest first: what was done, why, and what came of it.
+    pub fn compactions(&self) -> Vec<Record> {
+        self.inner().compactor.history(self.state().id())
     }
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct Workers {
     stop: AtomicBool,
     woken: Mutex<bool>,
     wake: Condvar,
+    /// Ends the time thread's sleep when the store is closed.
+    ended: Condvar,
 }
 
 impl Workers {
@@ -58,11 +60,20 @@ impl Workers {
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Release);
         self.wake();
+        self.ended.notify_all();
         for thread in self.threads.lock().drain(..) {
             // The last handle may be dropped by one of the threads themselves: they hold the store, too.
             if thread.thread().id() != std::thread::current().id() {
                 let _ = thread.join();
             }
+        }
+    }
+
+    /// Sleeps for `time`, or until the store is closed.
+    fn sleep(&self, time: Duration) {
+        let mut woken = self.woken.lock();
+        if !self.stopping() {
+            self.ended.wait_for(&mut woken, time);
         }
     }
 
@@ -98,7 +109,7 @@ fn time_loop(inner: &Inner) {
     };
     let mut last_expiry = Instant::now();
     while !inner.workers.stopping() {
-        std::thread::sleep(period.min(NAP));
+        inner.workers.sleep(period.min(NAP));
         inner.keep_time();
         if last_expiry.elapsed() >= inner.options.expiry_check {
             last_expiry = Instant::now();
