@@ -25,11 +25,11 @@ fn rows(fragments: Vec<Fragment>) -> Vec<Row> {
 
 /// What bounds say is in force at a row's place.
 fn deletion_at(fragments: &[Fragment], order: &[u8]) -> Option<Deletion> {
-    let before = fragments.iter().filter_map(|fragment| match fragment {
+    let mut before = fragments.iter().filter_map(|fragment| match fragment {
         Fragment::Bound(bound) if bound.at.cmp_row(order).is_lt() => Some(bound),
         _ => None,
     });
-    before.last().and_then(|bound| bound.deletion)
+    before.next_back().and_then(|bound| bound.deletion)
 }
 
 proptest! {
