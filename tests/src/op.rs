@@ -179,6 +179,51 @@ impl Run {
         Self { shape, db, table, model, clock, start }
     }
 
+    /// Begins with the empty model and a store that has the table.
+    pub fn opened(shape: Shape, db: Db, clock: ManualClock) -> Self {
+        let table = db.table("t").expect("the table was created");
+        let (model, start) = (shape.model(), db.now_micros());
+        Self { shape, db, table, model, clock, start }
+    }
+
+    /// Applies an operation to the model alone, as if it had been the last thing that the store did.
+    pub fn assume(&mut self, op: &Op) {
+        let timestamp = i64::MAX / 2;
+        match op {
+            Op::Write { key, place, marker, cells, times } => {
+                let cells = self.cells(cells, false);
+                let place = place[..self.shape.descending.len()].to_vec();
+                let life = self.life(*times, timestamp);
+                self.model.write(*key, Some(&place), *marker, &cells, life);
+            }
+            Op::Static { key, cells, times } => {
+                let cells = self.cells(cells, true);
+                let life = self.life(*times, timestamp);
+                self.model.write(*key, None, false, &cells, life);
+            }
+            Op::DeleteRow { key, place, at } => {
+                let timestamp = self.at(*at).unwrap_or(timestamp);
+                let place = &place[..self.shape.descending.len()];
+                match place.is_empty() {
+                    true => self.model.delete(*key, Covered::All, timestamp),
+                    false => self.model.delete_row(*key, place, timestamp),
+                }
+            }
+            Op::DeleteRange { key, prefix, from, to, at } => {
+                let timestamp = self.at(*at).unwrap_or(timestamp);
+                if let Some((_, covered)) = self.range(prefix, *from, *to) {
+                    self.model.delete(*key, covered, timestamp);
+                }
+            }
+            Op::DeletePartition { key, at } => {
+                let timestamp = self.at(*at).unwrap_or(timestamp);
+                self.model.delete(*key, Covered::All, timestamp);
+            }
+            Op::Truncate => self.model.truncate(),
+            Op::Flush | Op::Compact | Op::Tick | Op::Advance(_) | Op::Reopen | Op::Crash => {}
+        }
+    }
+
     /// Goes on with the same store, opened again.
     pub fn replace(&mut self, db: Db) {
         self.table = db.table("t").expect("the table was created");
@@ -216,7 +261,9 @@ impl Run {
             if statics { (0, self.shape.statics) } else { (self.shape.statics, self.shape.regulars) };
         let mut chosen = std::collections::BTreeMap::new();
         if count > 0 {
-            cells.iter().for_each(|(n, value)| drop(chosen.insert(from + n % count, *value)));
+            for (n, value) in cells {
+                chosen.insert(from + n % count, *value);
+            }
         }
         chosen.into_iter().collect()
     }
