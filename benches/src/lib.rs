@@ -5,6 +5,8 @@
 //! encoding and no user's data.
 #![forbid(unsafe_code)]
 
+pub mod files;
 pub mod fixture;
 pub mod readings;
 pub mod rng;
+pub mod store;
