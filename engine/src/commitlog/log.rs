@@ -267,6 +267,27 @@ impl CommitLog {
         self.remove(&clean)
     }
 
+    /// Removes the active segment as well, if every table has flushed past its last record: a store at rest keeps no log. The next
+    /// append begins a new segment. Syncs first, so that a segment that a crash brings back is whole.
+    ///
+    /// # Errors
+    /// As [`CommitLog::sync`] and [`CommitLog::mark_flushed`].
+    pub fn trim(&self) -> Result<()> {
+        self.sync()?;
+        let clean = {
+            let mut state = self.state.lock();
+            let active =
+                state.active.as_ref().filter(|active| active.suspect || state.synced < state.appended);
+            let kept = active.map(|active| active.id);
+            let clean = state.segments.take_clean(kept);
+            if state.active.as_ref().is_some_and(|active| clean.iter().any(|(id, _)| *id == active.id)) {
+                state.active = None;
+            }
+            clean
+        };
+        self.remove(&clean)
+    }
+
     /// The table was dropped: none of its records is needed.
     ///
     /// # Errors

@@ -140,6 +140,25 @@ fn an_idle_table_is_named_and_its_flush_lets_the_log_go() {
 }
 
 #[test]
+fn a_log_at_rest_is_trimmed_to_nothing_and_goes_on() {
+    let env = SimDisk::new(1).env();
+    let log = open(&env);
+    let files = || env.list_dir(&dir().commitlog()).unwrap().len();
+    let first = log.append(&payload(0), &[A, B]).unwrap();
+    log.mark_flushed(A, first).unwrap();
+    log.trim().unwrap();
+    assert_eq!(files(), 1, "B still needs it");
+    log.mark_flushed(B, first).unwrap();
+    log.trim().unwrap();
+    assert_eq!((files(), log.segment_count(), log.is_synced()), (0, 0, true));
+    log.trim().unwrap();
+    let second = log.append(&payload(1), &[A]).unwrap();
+    assert!(second > first && second.segment > first.segment);
+    log.close().unwrap();
+    assert_eq!(read(&env, ReplayMode::Strict).unwrap().0.len(), 1);
+}
+
+#[test]
 fn a_dropped_table_keeps_nothing_and_close_keeps_what_is_needed() {
     let env = SimDisk::new(1).env();
     let log = open(&env);
@@ -364,6 +383,10 @@ fn history(env: &Arc<dyn Env>, from: u32, every: u32, reached: &mut Reached) -> 
         if step % 6 == 0 {
             reached.flushed = next;
             log.mark_flushed(A, positions[positions.len() - 1])?;
+        }
+        if step % 12 == 0 {
+            log.trim()?;
+            reached.synced = next;
         }
     }
     log.close()

@@ -275,7 +275,10 @@ impl Inner {
         }
         // A flush that failed once is tried again after a pause; give it that chance before reporting it.
         if self.commit.queue.wait_idle(id, Duration::from_secs(600)) {
-            return Ok(());
+            return match (table, self.commit.log()) {
+                (None, Some(log)) => log.trim(),
+                _ => Ok(()),
+            };
         }
         self.first_failure()?;
         Err(Error::new(ErrorKind::Busy, "the flush is still under way"))
