@@ -63,21 +63,47 @@ pub struct Peer {
     pub name: &'static str,
     /// Ours, so that it is judged and does not count as the best peer.
     pub own: bool,
+    /// Its writes return before they are committed: only ingest as a whole can be compared.
+    pub ingest_only: bool,
     /// Crate whose version `Cargo.lock` gives for this peer.
     pub package: &'static str,
     pub open: Open,
 }
 
 pub const PEERS: &[Peer] = &[
-    Peer { name: "skep", own: true, package: "skep", open: engines::skep::open_batches },
-    Peer { name: "skep-appender", own: true, package: "skep", open: engines::skep::open_appender },
+    Peer { name: "skep", own: true, ingest_only: false, package: "skep", open: engines::skep::open_batches },
+    Peer {
+        name: "skep-appender",
+        own: true,
+        ingest_only: true,
+        package: "skep",
+        open: engines::skep::open_appender,
+    },
     #[cfg(feature = "rocksdb")]
-    Peer { name: "rocksdb", own: false, package: "librocksdb-sys", open: engines::rocks::open_lz4 },
+    Peer {
+        name: "rocksdb",
+        own: false,
+        ingest_only: false,
+        package: "librocksdb-sys",
+        open: engines::rocks::open_lz4,
+    },
     #[cfg(feature = "rocksdb")]
-    Peer { name: "rocksdb-zstd", own: false, package: "librocksdb-sys", open: engines::rocks::open_zstd },
-    Peer { name: "fjall", own: false, package: "fjall", open: engines::fjall::open },
-    Peer { name: "redb", own: false, package: "redb", open: engines::redb::open },
-    Peer { name: "sqlite", own: false, package: "libsqlite3-sys", open: engines::sqlite::open },
+    Peer {
+        name: "rocksdb-zstd",
+        own: false,
+        ingest_only: false,
+        package: "librocksdb-sys",
+        open: engines::rocks::open_zstd,
+    },
+    Peer { name: "fjall", own: false, ingest_only: false, package: "fjall", open: engines::fjall::open },
+    Peer { name: "redb", own: false, ingest_only: false, package: "redb", open: engines::redb::open },
+    Peer {
+        name: "sqlite",
+        own: false,
+        ingest_only: false,
+        package: "libsqlite3-sys",
+        open: engines::sqlite::open,
+    },
 ];
 
 pub fn peer(name: &str) -> &'static Peer {

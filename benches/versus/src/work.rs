@@ -378,6 +378,10 @@ pub fn run(args: &Args, dir: &Path) -> Metrics {
     let step = Instant::now();
     let db = bench.ingest(&main);
     timed("W1", step);
+    if peer(&args.peer).ingest_only {
+        db.close();
+        return bench.metrics;
+    }
     let step = Instant::now();
     let mut db = bench.reopen(db, &main);
     bench.latest(&*db);
