@@ -11,7 +11,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("annotate", &[]),
     ("options", &["error"]),
     ("model", &["error"]),
-    ("encoding", &["error", "model"]),
+    ("encoding", &["error", "annotate", "model"]),
     ("env", &["error", "model"]),
     ("record", &["error", "annotate", "encoding"]),
     ("commitlog", &["error", "annotate", "options", "model", "encoding", "env", "record"]),

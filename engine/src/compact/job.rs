@@ -16,11 +16,11 @@ use crate::compact::history::Record;
 use crate::compact::output::{OutputPlan, Outputs, Rolling};
 use crate::compact::pace::{Cancel, Pace};
 use crate::compact::purge::{Outside, Purge, Purged};
-use crate::compact::segments::{Part, Segment, Segments, Stretch};
+use crate::compact::segments::{Part, Segment, Segments};
 use crate::compact::settings::Windows;
 use crate::compact::split::Splitter;
 use crate::compact::strategy::{Task, TaskKind};
-use crate::compact::stream::{BlockStream, count_read};
+use crate::compact::stream::BlockStream;
 use crate::env::Env;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::fragment::Fragment;
@@ -28,13 +28,11 @@ use crate::model::key::DecoratedKey;
 use crate::model::schema::TableSchema;
 use crate::read::merge::Merge;
 use crate::sstable::block::builder::FULL_ITEMS;
-use crate::sstable::block::decoded::DecodedBlock;
 use crate::sstable::block::rows::Projection;
 use crate::sstable::blocks::BlockRef;
 use crate::sstable::meta::{FileId, FileMeta};
 use crate::sstable::reader::SsTable;
 use std::cell::RefCell;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -223,8 +221,7 @@ fn whole_streams<'a>(job: &'a Job<'_>) -> Result<Vec<BlockStream<'a>>> {
     for table in &job.inputs {
         let projection = Arc::new(Projection::all(table.layout()?));
         if let Some(first) = table.first_block()? {
-            let all = vec![Stretch::Blocks(first, u64::MAX)];
-            streams.push(BlockStream::new(table, projection, job.progress, all));
+            streams.push(BlockStream::new(table, projection, job.progress, first, u64::MAX));
         }
     }
     Ok(streams)
@@ -278,7 +275,8 @@ impl<'a> Run<'a> {
     }
 
     fn run(mut self) -> Result<Done> {
-        let mut segments = Segments::new(&self.job.inputs)?;
+        let blocks = self.job.inputs.iter().map(SsTable::blocks).collect::<Result<Vec<_>>>()?;
+        let mut segments = Segments::new(blocks)?;
         while let Some(segment) = segments.next()? {
             match segment.parts.as_slice() {
                 [part] if self.purge.leaves_alone(segment.min_local, segment.min_timestamp) => {
@@ -291,29 +289,13 @@ impl<'a> Run<'a> {
         Ok(Done { files: self.out.finish()?, purged: self.purge.purged(), copied: self.copied })
     }
 
-    /// What only one input has, and in which nothing is to be changed.
+    /// Blocks of one input in which nothing is to be changed.
     fn take_over(&mut self, part: &Part) -> Result<()> {
         let table = &self.job.inputs[part.source];
-        for stretch in &part.stretches {
-            match stretch {
-                Stretch::Blocks(first, count) => self.take_blocks(part.source, first, *count)?,
-                Stretch::Partitions(entry, block, range) => {
-                    self.take_rows(block, range.clone()).map_err(|error| error.in_file(table.path()))?;
-                    count_read(self.job.progress, entry, block, range);
-                    self.meter.spend(self.job)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Whole blocks: copied where that is possible.
-    fn take_blocks(&mut self, source: usize, first: &BlockRef, count: u64) -> Result<()> {
-        let table = &self.job.inputs[source];
-        let mut next = Some(first.clone());
-        for left in (0..count).rev() {
+        let mut next = Some(part.first.clone());
+        for _ in 0..part.blocks {
             let Some(block) = next.take() else { return Ok(()) };
-            if self.can_copy(source, &block) {
+            if self.can_copy(part.source, &block) {
                 let writer = match block.continues {
                     true => self.out.writer()?,
                     false => self.out.writer_for_partition()?,
@@ -321,14 +303,11 @@ impl<'a> Run<'a> {
                 writer.copy_block(table, &block)?;
                 self.copied += 1;
             } else {
-                let decoded = table.peek_block(&block)?;
-                self.take_rows(&decoded, 0..decoded.partitions())?;
+                self.take_rows(table, &block)?;
             }
             self.job.progress.add_read(block.length.into(), block.summary.items as u64);
             self.meter.spend(self.job)?;
-            if left > 0 {
-                next = block.next(table)?;
-            }
+            next = block.next(table)?;
         }
         Ok(())
     }
@@ -343,22 +322,23 @@ impl<'a> Run<'a> {
         self.same_columns[source] && large && follows
     }
 
-    /// Partitions of a block, lane by lane.
-    fn take_rows(&mut self, block: &Arc<DecodedBlock>, partitions: Range<usize>) -> Result<()> {
-        for p in partitions {
-            let partition = block.partition(p);
+    /// The items of a block, lane by lane.
+    fn take_rows(&mut self, table: &SsTable, block: &BlockRef) -> Result<()> {
+        let decoded = table.peek_block(block)?;
+        for p in 0..decoded.partitions() {
+            let partition = decoded.partition(p);
             let (key, deletion) = (DecoratedKey::new(partition.key), partition.deletion);
             self.out.push(&Fragment::Partition { key, deletion })?;
-            self.out.writer()?.push_rows_from(block, partition.items)?;
+            self.out.writer()?.push_rows_from(&decoded, partition.items)?;
         }
         Ok(())
     }
 
     fn merge(&mut self, segment: Segment) -> Result<()> {
         let (job, projections) = (self.job, &self.projections);
-        let streams = segment.parts.into_iter().map(|Part { source, stretches }| {
+        let streams = segment.parts.into_iter().map(|Part { source, first, blocks }| {
             let projection = Arc::clone(&projections[source]);
-            BlockStream::new(&job.inputs[source], projection, job.progress, stretches)
+            BlockStream::new(&job.inputs[source], projection, job.progress, first, blocks)
         });
         let streams: Vec<_> = streams.collect();
         for fragment in Merge::streams(streams) {

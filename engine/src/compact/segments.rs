@@ -3,9 +3,6 @@
 //! The blocks of all inputs are swept in order; what overlaps becomes one [`Segment`]. A segment of one input needs no merging:
 //! its blocks can be copied unread or taken over lane by lane. [`crate::compact::job`] does the one or the other.
 //!
-//! A block that holds the end of one large partition and the beginning of the next would join nearly everything, since the rows of
-//! other inputs stand between the two. Where such a block overlaps something, it is taken apart into its partitions.
-//!
 //! # Invariants
 //! 1. Segments come in order, and hold every block of every input once, each input's in order.
 //! 2. Nothing in one segment is hidden by anything in another: a block's extent covers all that its deletions reach. A
@@ -16,15 +13,9 @@
 use crate::error::{Error, Result};
 use crate::model::clustering::Bound;
 use crate::model::key::DecoratedKey;
-use crate::sstable::block::decoded::{DecodedBlock, ItemKind};
+use crate::sstable::block::summary::Zone;
 use crate::sstable::blocks::{BlockRef, Blocks};
-use crate::sstable::reader::SsTable;
-use std::collections::VecDeque;
-use std::ops::Range;
-use std::sync::Arc;
-
-/// Items that a block must have for each of its partitions to be taken apart: below, merging row by row is cheaper.
-const LARGE_PARTITION: usize = 64;
+use std::iter::Peekable;
 
 /// A place in the order of partitions and rows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,22 +24,15 @@ pub(crate) struct Position {
     at: Bound,
 }
 
-/// Consecutive blocks of one input, or consecutive partitions of one block.
-#[derive(Clone, Debug)]
-pub(crate) enum Stretch {
-    /// So many blocks from this one on.
-    Blocks(BlockRef, u64),
-    /// Some partitions of this block.
-    Partitions(BlockRef, Arc<DecodedBlock>, Range<usize>),
-}
-
-/// What one input has in a segment.
+/// Consecutive blocks of one input.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     /// Number of the input.
     pub(crate) source: usize,
-    /// In order.
-    pub(crate) stretches: Vec<Stretch>,
+    /// The first block.
+    pub(crate) first: BlockRef,
+    /// How many.
+    pub(crate) blocks: u64,
 }
 
 /// Blocks that overlap.
@@ -68,31 +52,21 @@ pub(crate) struct Segments {
 }
 
 struct Source {
-    table: Arc<SsTable>,
-    blocks: Blocks,
-    /// What comes next; empty at the end alone.
-    waiting: VecDeque<Unit>,
-    /// Where the last unit that was made ends.
+    blocks: Peekable<Blocks>,
+    /// From where to where the next block reaches.
+    next: Option<(Position, Position)>,
+    /// Where the block before it ends.
     last: Option<Position>,
 }
 
-/// A block or one partition of it, and from where to where it reaches.
-struct Unit {
-    block: BlockRef,
-    piece: Option<(Arc<DecodedBlock>, usize)>,
-    start: Position,
-    end: Position,
-}
-
 impl Segments {
-    /// Sweeps over the blocks of the inputs.
+    /// Sweeps over the blocks of the inputs, given in any order of inputs.
     ///
     /// # Errors
     /// `Corrupt` if an index is damaged; so for [`Segments::next`].
-    pub(crate) fn new(inputs: &[Arc<SsTable>]) -> Result<Self> {
-        let sources = inputs.iter().map(|table| {
-            let (blocks, waiting) = (table.blocks()?, VecDeque::new());
-            let mut source = Source { table: Arc::clone(table), blocks, waiting, last: None };
+    pub(crate) fn new(inputs: Vec<Blocks>) -> Result<Self> {
+        let sources = inputs.into_iter().map(|blocks| {
+            let mut source = Source { blocks: blocks.peekable(), next: None, last: None };
             source.look_ahead()?;
             Ok(source)
         });
@@ -101,83 +75,54 @@ impl Segments {
 
     /// The next segment.
     pub(crate) fn next(&mut self) -> Result<Option<Segment>> {
-        loop {
-            let starts = self.sources.iter().enumerate();
-            let first = starts.filter_map(|(i, s)| s.waiting.front().map(|unit| (&unit.start, i))).min();
-            let Some((_, first)) = first else { return Ok(None) };
-            let end = self.sources[first].waiting.front().map(|unit| unit.end.clone());
-            let Some(end) = end else { return Ok(None) };
-            if self.touching(&end, Some(first)).is_some() && self.sources[first].take_apart()? {
-                continue;
-            }
-            return self.grow(first).map(Some);
-        }
-    }
-
-    /// The segment that begins with what comes next of input `first`.
-    fn grow(&mut self, first: usize) -> Result<Segment> {
+        let starts = self.sources.iter().enumerate();
+        let first = starts.filter_map(|(i, s)| s.next.as_ref().map(|(start, _)| (start, i))).min();
+        let Some((_, first)) = first else { return Ok(None) };
         let mut segment = Segment { parts: Vec::new(), min_local: i64::MAX, min_timestamp: i64::MAX };
         let mut end = self.take(first, &mut segment)?;
-        while let Some(i) = self.touching(&end, None) {
-            let alone = segment.parts.iter().all(|part| part.source == i);
-            if alone || !self.sources[i].take_apart()? {
-                end = end.max(self.take(i, &mut segment)?);
-            }
+        loop {
+            let touches = |s: &Source| s.next.as_ref().is_some_and(|(start, _)| *start <= end);
+            let Some(i) = self.sources.iter().position(touches) else { return Ok(Some(segment)) };
+            end = end.max(self.take(i, &mut segment)?);
         }
-        Ok(segment)
     }
 
-    /// An input, other than `but`, that has something at or before `end`.
-    fn touching(&self, end: &Position, but: Option<usize>) -> Option<usize> {
-        let touches = |s: &Source| s.waiting.front().is_some_and(|unit| unit.start <= *end);
-        (0..self.sources.len()).find(|&i| Some(i) != but && touches(&self.sources[i]))
-    }
-
-    /// Puts what comes next of an input into the segment; where that ends.
+    /// Puts the next block of an input into the segment; where it ends.
     fn take(&mut self, i: usize, segment: &mut Segment) -> Result<Position> {
         let source = &mut self.sources[i];
-        let Some(unit) = source.waiting.pop_front() else {
-            return Err(Error::invalid("a block was taken that is not there"));
+        let (block, (_, end)) = match (source.blocks.next(), source.next.take()) {
+            (Some(block), Some(extent)) => (block?, extent),
+            _ => return Err(Error::invalid("a block was taken that is not there")),
         };
+        segment.min_local = segment.min_local.min(block.zone().min_local);
+        segment.min_timestamp = segment.min_timestamp.min(block.zone().min_timestamp);
+        source.last = Some(end.clone());
         source.look_ahead()?;
-        segment.min_local = segment.min_local.min(unit.block.zone().min_local);
-        segment.min_timestamp = segment.min_timestamp.min(unit.block.zone().min_timestamp);
-        let place = segment.parts.iter().position(|part| part.source == i).unwrap_or_else(|| {
-            segment.parts.push(Part { source: i, stretches: Vec::new() });
-            segment.parts.len() - 1
-        });
-        let stretches = &mut segment.parts[place].stretches;
-        match (unit.piece, stretches.last_mut()) {
-            (None, Some(Stretch::Blocks(_, count))) => *count += 1,
-            (None, _) => stretches.push(Stretch::Blocks(unit.block, 1)),
-            (Some((_, p)), Some(Stretch::Partitions(block, _, range)))
-                if block.number() == unit.block.number() && range.end == p =>
-            {
-                range.end = p + 1;
-            }
-            (Some((decoded, p)), _) => stretches.push(Stretch::Partitions(unit.block, decoded, p..p + 1)),
+        match segment.parts.iter_mut().find(|part| part.source == i) {
+            Some(part) => part.blocks += 1,
+            None => segment.parts.push(Part { source: i, first: block, blocks: 1 }),
         }
-        Ok(unit.end)
+        Ok(end)
     }
 }
 
 impl Source {
     fn look_ahead(&mut self) -> Result<()> {
-        if self.waiting.is_empty()
-            && let Some(block) = self.blocks.next()
-        {
-            let block = block?;
-            let (start, end) = self.extent(&block);
-            self.last = Some(end.clone());
-            self.waiting.push_back(Unit { block, piece: None, start, end });
-        }
+        self.next = match self.blocks.peek() {
+            None => None,
+            Some(Err(error)) => return Err(error.duplicate()),
+            Some(Ok(block)) => {
+                let block = block.clone();
+                Some(self.extent(&block))
+            }
+        };
         Ok(())
     }
 
     /// From where to where a block reaches (invariant 2).
     fn extent(&self, block: &BlockRef) -> (Position, Position) {
         let (first, last) = (block.first.clone(), block.last.clone());
-        if block.zone().partition_tombstones > 0 {
+        if deletes_partitions(block.zone()) {
             return (Position { key: first, at: Bound::bottom() }, Position { key: last, at: Bound::top() });
         }
         let start = match (&self.last, block.open) {
@@ -186,50 +131,8 @@ impl Source {
         };
         (start, Position { key: last, at: block.summary.last.clone() })
     }
-
-    /// Replaces the block that comes next by its partitions, if it has several large ones; whether it did.
-    fn take_apart(&mut self) -> Result<bool> {
-        let large = |unit: &&Unit| {
-            let summary = &unit.block.summary;
-            let several = unit.piece.is_none() && summary.partitions > 1;
-            several && summary.items >= LARGE_PARTITION * summary.partitions
-        };
-        if self.waiting.front().filter(large).is_none() {
-            return Ok(false);
-        }
-        let Some(unit) = self.waiting.pop_front() else { return Ok(false) };
-        let decoded = self.table.peek_block(&unit.block)?;
-        for p in 0..decoded.partitions() {
-            let (mut start, end) = piece_extent(&decoded, p)?;
-            if p == 0 && unit.block.open {
-                start = unit.start.clone();
-            }
-            self.last = Some(end.clone());
-            let piece = Some((Arc::clone(&decoded), p));
-            self.waiting.push_back(Unit { block: unit.block.clone(), piece, start, end });
-        }
-        Ok(true)
-    }
 }
 
-/// From where to where partition `p` of a block reaches in it.
-fn piece_extent(block: &DecodedBlock, p: usize) -> Result<(Position, Position)> {
-    let partition = block.partition(p);
-    let key = DecoratedKey::new(partition.key);
-    let at = |bound| Position { key: key.clone(), at: bound };
-    let items = partition.items;
-    if partition.deletion.is_some() || items.is_empty() {
-        return Ok((at(Bound::bottom()), at(Bound::top())));
-    }
-    let start = match block.kind(items.start) {
-        ItemKind::Static => Bound::bottom(),
-        ItemKind::Bound => block.bound(items.start)?.at,
-        ItemKind::Row => Bound::before(block.clustering(items.start)?.order()),
-    };
-    let end = match block.kind(items.end - 1) {
-        ItemKind::Static => Bound::bottom(),
-        ItemKind::Bound => block.bound(items.end - 1)?.at,
-        ItemKind::Row => Bound::after(block.clustering(items.end - 1)?.order()),
-    };
-    Ok((at(start), at(end)))
+fn deletes_partitions(zone: &Zone) -> bool {
+    zone.partition_tombstones > 0
 }

@@ -17,16 +17,16 @@ use crate::model::life::Deletion;
 use crate::model::row::Row;
 use crate::model::schema::TableId;
 
-const VERSION: u8 = 1;
+pub(super) const VERSION: u8 = 1;
 /// Version, timestamp (i64 LE), second (u32 LE).
 const HEADER: usize = 13;
 
-const ROW: u8 = 0;
-const STATIC: u8 = 1;
-const PARTITION: u8 = 2;
-const RANGE: u8 = 3;
-const SAME_TABLE: u8 = 4;
-const SAME_KEY: u8 = 8;
+pub(super) const ROW: u8 = 0;
+pub(super) const STATIC: u8 = 1;
+pub(super) const PARTITION: u8 = 2;
+pub(super) const RANGE: u8 = 3;
+pub(super) const SAME_TABLE: u8 = 4;
+pub(super) const SAME_KEY: u8 = 8;
 
 /// What an operation does to its partition.
 #[derive(Clone, Debug)]

@@ -346,7 +346,7 @@ fn decimal_code(value: f64) -> Option<u64> {
 }
 
 #[inline]
-fn read_value(reader: &mut ByteReader<'_>, form: u8) -> Result<Bytes> {
+pub(super) fn read_value(reader: &mut ByteReader<'_>, form: u8) -> Result<Bytes> {
     Ok(match form {
         BYTES => Bytes::new(reader.bytes()?),
         INT4 => {
