@@ -12,6 +12,17 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 mod failure;
+mod span;
+mod values;
+mod output;
+mod store;
+mod schema;
+mod read;
+mod import;
+mod export;
+mod inspect;
+mod stats;
+mod operate;
 mod demo;
 
 use crate::failure::{Failure, Outcome};
@@ -30,6 +41,32 @@ struct Cli {
 enum Command {
     /// The guided tour: fill a store, query it, kill it, recover, let data expire
     Demo(demo::Args),
+    /// Write CSV files into a table, which is made if asked for
+    Import(Box<import::Args>),
+    /// Write a table as CSV or JSON lines
+    Export(export::Args),
+    /// Show the row with a primary key
+    Get(read::GetArgs),
+    /// Show rows of one partition, in clustering order
+    Slice(read::SliceArgs),
+    /// Show rows of all partitions, in token order
+    Scan(read::ScanArgs),
+    /// Look into one file of a store, down to its bytes
+    Inspect(inspect::Args),
+    /// List the tables
+    Tables(schema::TablesArgs),
+    /// Show a table's definition
+    Schema(schema::SchemaArgs),
+    /// Show sizes, time windows, tombstones, and what keeps expired files
+    Stats(stats::Args),
+    /// Check every byte of a store
+    Verify(operate::VerifyArgs),
+    /// Merge the files of a table, or of all
+    Compact(operate::CompactArgs),
+    /// Write what is only in the commit log into files
+    Flush(operate::FlushArgs),
+    /// Create, list, delete and restore snapshots
+    Snapshot(operate::SnapshotArgs),
 }
 
 fn main() -> ExitCode {
@@ -46,5 +83,18 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Outcome {
     match command {
         Command::Demo(args) => demo::run(args),
+        Command::Import(args) => import::run(&args),
+        Command::Export(args) => export::run(&args),
+        Command::Get(args) => read::get(&args),
+        Command::Slice(args) => read::slice(&args),
+        Command::Scan(args) => read::scan(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Tables(args) => schema::tables(&args),
+        Command::Schema(args) => schema::show(&args),
+        Command::Stats(args) => stats::run(&args),
+        Command::Verify(args) => operate::verify(&args),
+        Command::Compact(args) => operate::compact(&args),
+        Command::Flush(args) => operate::flush(&args),
+        Command::Snapshot(args) => operate::snapshot(&args),
     }
 }
