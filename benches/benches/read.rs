@@ -80,6 +80,8 @@ fn reads(c: &mut Criterion) {
         });
     });
     group.throughput(Throughput::Elements(ROWS as u64));
+    group.bench_function("count", |b| b.iter(|| table.scan().count().expect("the table reads")));
+    group.bench_function("sum", |b| b.iter(|| table.scan().sum("temperature").expect("the table reads")));
     group.bench_function("scan as columns", |b| {
         b.iter(|| {
             let batches = table.scan().columns(&["temperature"]).batches().expect("the table reads");

@@ -42,7 +42,7 @@ use crate::write::budget::Budget;
 use crate::write::health::Health;
 use crate::write::queue::{FlushQueue, FlushTask};
 use crate::write::tables::{TableState, Tables};
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -50,7 +50,9 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 #[derive(Debug)]
 pub struct Committer {
     state: Mutex<State>,
-    syncing: Mutex<()>,
+    /// Whether a writer is syncing the log for all.
+    syncing: Mutex<bool>,
+    sync_ended: Condvar,
     log: Option<Arc<CommitLog>>,
     sync: SyncMode,
     stamps: UniqueMicros,
@@ -106,7 +108,8 @@ impl Committer {
         let seq = parts.visible.load(Ordering::Acquire);
         Self {
             state: Mutex::new(State { seq, written: parts.written }),
-            syncing: Mutex::new(()),
+            syncing: Mutex::new(false),
+            sync_ended: Condvar::new(),
             log: parts.log,
             sync: parts.sync,
             stamps: parts.stamps,
@@ -177,15 +180,29 @@ impl Committer {
         if self.synced.load(Ordering::Acquire) >= seq {
             return Ok(());
         }
-        let _one_at_a_time = self.syncing.lock();
-        if self.synced.load(Ordering::Acquire) >= seq {
-            return Ok(()); // the sync that just ended covered it
+        let mut syncing = self.syncing.lock();
+        loop {
+            if self.synced.load(Ordering::Acquire) >= seq {
+                return Ok(()); // the sync that just ended covered it
+            }
+            if !*syncing {
+                break;
+            }
+            // Not a lock held during the sync: who finished one would take it again for the next batch, ahead of those
+            // that it already covered.
+            self.sync_ended.wait(&mut syncing);
         }
+        *syncing = true;
+        drop(syncing);
         let covered = self.state.lock().seq;
-        self.sync_log()?;
-        self.synced.fetch_max(covered, Ordering::AcqRel);
-        self.visible.fetch_max(covered, Ordering::SeqCst);
-        Ok(())
+        let done = self.sync_log();
+        if done.is_ok() {
+            self.synced.fetch_max(covered, Ordering::AcqRel);
+            self.visible.fetch_max(covered, Ordering::SeqCst);
+        }
+        *self.syncing.lock() = false;
+        self.sync_ended.notify_all();
+        done
     }
 
     /// Puts everything written so far on the disk. A failure stops all writing.

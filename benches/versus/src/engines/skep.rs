@@ -259,11 +259,13 @@ impl Engine for Skep {
     }
 
     fn sum(&self) -> (u64, f64) {
-        self.add_up(self.readings.scan().columns(&["temperature"]))
+        let totals = self.readings.scan().totals(&["temperature"]).unwrap();
+        let (_, _, sum) = totals.columns[0].floats.unwrap();
+        (totals.rows, sum)
     }
 
     fn sum_decoded(&self) -> Option<(u64, f64)> {
-        Some(self.sum())
+        Some(self.add_up(self.readings.scan().columns(&["temperature"])))
     }
 
     fn expire(&mut self, _sensors: &[u32], cutoff: i64) {
