@@ -1,7 +1,7 @@
 //! `skep verify`, `skep compact`, `skep flush`, `skep snapshot`: keeping a store in order.
 
 use crate::failure::{Failure, Outcome};
-use crate::output::{bytes, count, say, text_table};
+use crate::output::{bytes, say, text_table, things};
 use crate::store::{reading, tables, writing};
 use clap::Subcommand;
 use skep::Db;
@@ -69,13 +69,13 @@ pub(crate) fn verify(args: &VerifyArgs) -> Outcome {
     let db = reading(&args.dir)?;
     let report = db.verify()?;
     say(format_args!(
-        "checked {} files ({}, {} blocks, {} partitions, {} rows) and {} records of the commit log",
-        report.files,
+        "checked {} ({}, {}, {}, {}) and {} of the commit log",
+        things(report.files, "file"),
         bytes(report.bytes),
-        count(report.blocks),
-        count(report.partitions),
-        count(report.rows),
-        count(report.log_records)
+        things(report.blocks, "block"),
+        things(report.partitions, "partition"),
+        things(report.rows, "row"),
+        things(report.log_records, "record")
     ))?;
     for problem in &report.problems {
         say(format_args!("DAMAGED {problem}"))?;
@@ -95,11 +95,11 @@ pub(crate) fn compact(args: &CompactArgs) -> Outcome {
         table.compact()?;
         let after = table.stats();
         say(format_args!(
-            "{}: {} files, {} -> {} files, {}",
+            "{}: {}, {} -> {}, {}",
             after.name,
-            before.files,
+            things(before.files as u64, "file"),
             bytes(before.file_bytes),
-            after.files,
+            things(after.files as u64, "file"),
             bytes(after.file_bytes)
         ))?;
     }
@@ -111,7 +111,7 @@ pub(crate) fn flush(args: &FlushArgs) -> Outcome {
     let db = writing(&args.dir)?;
     let rows: u64 = db.tables().iter().map(|table| table.stats().memtable_rows).sum();
     db.flush()?;
-    say(format_args!("flushed {} rows into {} files", count(rows), db.stats().files))?;
+    say(format_args!("flushed {}; {} now", things(rows, "row"), things(db.stats().files as u64, "file")))?;
     Ok(db.close()?)
 }
 
@@ -162,10 +162,10 @@ fn restore(dir: &Path, name: &str, target: &Path) -> Outcome {
         return Err(Failure::new(format!("the snapshot is damaged: {problem}")));
     }
     say(format_args!(
-        "restored snapshot {name} into {}: {} rows in {} files, all checked",
+        "restored snapshot {name} into {}: {} in {}, all checked",
         target.display(),
-        count(report.rows),
-        report.files
+        things(report.rows, "row"),
+        things(report.files, "file")
     ))?;
     Ok(())
 }

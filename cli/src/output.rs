@@ -197,6 +197,11 @@ pub(crate) fn count(number: u64) -> String {
     text
 }
 
+/// A number of things: `1 file`, `12 files`.
+pub(crate) fn things(number: u64, one: &str) -> String {
+    format!("{} {one}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
 /// A point in time given in microseconds, for people.
 pub(crate) fn micros(micros: i64) -> String {
     skep::Timestamp::from_millis(micros.div_euclid(1000)).to_string()

@@ -1,7 +1,7 @@
 //! `skep stats`: what is in a store, how large it is, and what is keeping space occupied.
 
 use crate::failure::Outcome;
-use crate::output::{bytes, count, micros, say, second, text_table};
+use crate::output::{bytes, count, micros, say, second, text_table, things};
 use crate::store::{reading, tables};
 use serde_json::{Value as Json, json};
 use skep::compact::settings::{CompactionOptions, Windows};
@@ -95,12 +95,12 @@ fn print(db: &Db, log: u64, figures: &[Figures], one: bool) -> Outcome {
     let stats = db.stats();
     if !one {
         say(format_args!(
-            "{} tables, {} files, {}; commit log {}, of which {} records were read on opening",
-            stats.tables,
-            stats.files,
+            "{}, {}, {}; commit log {}, of which {} had to be read",
+            things(stats.tables as u64, "table"),
+            things(stats.files as u64, "file"),
             bytes(stats.file_bytes),
             bytes(log),
-            count(stats.replayed_records)
+            things(stats.replayed_records, "record")
         ))?;
         for note in &stats.recovery_notes {
             say(format_args!("recovery: {note}"))?;

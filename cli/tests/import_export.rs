@@ -96,6 +96,13 @@ fn series_files_are_imported_as_they_are() {
         ok(&["scan", &store, "metrics", "--per-partition-limit", "2", "--format", "json"]).lines().count(),
         8
     );
+    // Written when they happened, the rows lie in the windows of their days.
+    let past = dir.path("past");
+    ok(&["import", &past, "metrics", &a, "--create", "--timestamp-from", "timestamp"]);
+    let stats: serde_json::Value = serde_json::from_str(&ok(&["stats", &past, "--json"])).unwrap();
+    let starts: Vec<_> =
+        stats["tables"][0]["windows"].as_array().unwrap().iter().map(|w| w["start"].as_i64()).collect();
+    assert_eq!(starts, [Some(1_392_336_000), Some(1_392_422_400)], "2014-02-14 and 2014-02-15");
     let half = |range: &str| {
         ok(&["scan", &store, "metrics", "--token-range", range, "--format", "json"]).lines().count()
     };

@@ -63,6 +63,9 @@ pub(super) fn schema(args: &Args) -> Outcome<Schema> {
         field.ok_or_else(|| Failure::new(format!("--type {given}: no field is called {name}")))?.1 = ty;
     }
     let time = time(args, &mut types)?;
+    // A field that only gives the write time is no column.
+    let write_time = args.timestamp_from.as_deref().map(column_name);
+    types.retain(|(name, _)| Some(name) != write_time.as_ref());
     let mut schema = Schema::table(&args.table);
     let series = match args.series.is_empty() {
         true => vec![("series".to_owned(), CqlType::Text)],
@@ -93,6 +96,11 @@ fn time(args: &Args, types: &mut Vec<(String, CqlType)>) -> Outcome<String> {
                 *ty == CqlType::Timestamp || (matches!(ty, CqlType::Bigint | CqlType::Int) && named(name))
             };
             let mut times: Vec<_> = types.iter().filter(is_time).collect();
+            if times.len() > 1 {
+                times.retain(|(name, _)| {
+                    args.timestamp_from.as_deref().map(column_name).as_ref() != Some(name)
+                });
+            }
             if times.len() > 1 {
                 times.retain(|(name, _)| named(name));
             }
@@ -136,9 +144,6 @@ fn sample(args: &Args, file: &Path, fields: &mut Vec<Field>) -> Outcome {
             Some(name) => Some(name.to_owned()),
             None => Some(column_name(header)),
         };
-        // A field that only gives the write time is no column.
-        let name = name
-            .filter(|_| args.timestamp_from.as_deref().is_none_or(|time| !time.eq_ignore_ascii_case(header)));
         places.push(name.map(|name| match fields.iter().position(|field| field.name == name) {
             Some(place) => place,
             None => {

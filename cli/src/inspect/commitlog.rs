@@ -3,7 +3,7 @@
 use crate::failure::Outcome;
 use crate::inspect::findings::{Findings, Grid};
 use crate::inspect::{Args, Names, words};
-use crate::output::{bytes, micros};
+use crate::output::{bytes, micros, things};
 use serde_json::{Value as Json, json};
 use skep::commitlog::segment::{HEADER_BYTES, Header, framer};
 use skep::encoding::mutation::{BatchReader, Op, OpBody};
@@ -59,9 +59,9 @@ pub(super) fn inspect(args: &Args, path: &Path, names: &Names) -> Outcome<Findin
                     grid.rows.push(block(record.offset, record.payload.len(), stamp, &operations, names));
                     if args.rows {
                         rows.push(format!(
-                            "at {}: {} operations, written {}",
+                            "at {}: {}, written {}",
                             record.offset,
-                            operations.len(),
+                            things(operations.len() as u64, "operation"),
                             micros(stamp.timestamp)
                         ));
                         rows.extend(operations.iter().map(|op| format!("  {}", operation(op, stamp, names))));

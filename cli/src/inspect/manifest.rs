@@ -3,7 +3,7 @@
 use crate::failure::Outcome;
 use crate::inspect::Args;
 use crate::inspect::findings::{Findings, Grid};
-use crate::output::bytes;
+use crate::output::{bytes, things};
 use serde_json::json;
 use skep::env::{RootEntry, parse_root};
 use skep::manifest::edit::{Edit, decode_edits};
@@ -103,7 +103,12 @@ fn state(version: &Version, findings: &mut Findings) {
     let tables: Vec<_> = tables.collect();
     let text = version.tables.values().map(|table| {
         let size: u64 = table.files.values().map(|file| file.size_bytes).sum();
-        format!("{} ({} files, {})", table.schema.full_name(), table.files.len(), bytes(size))
+        format!(
+            "{} ({}, {})",
+            table.schema.full_name(),
+            things(table.files.len() as u64, "file"),
+            bytes(size)
+        )
     });
     let text = text.collect::<Vec<_>>().join(", ");
     findings.fact_as("tables", tables, text);

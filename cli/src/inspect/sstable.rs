@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Outcome};
 use crate::inspect::findings::{Findings, Grid};
 use crate::inspect::{Args, words};
-use crate::output::{bytes, micros, second};
+use crate::output::{bytes, micros, second, things};
 use serde_json::Value as Json;
 use skep::TableSchema;
 use skep::annotate::Annotation;
@@ -256,7 +256,7 @@ pub(super) fn table(args: &Args, dir: &Path) -> Outcome<Vec<Findings>> {
         "compacted from",
         "state",
     ];
-    let mut findings = Findings::new(format!("{}: {} SSTables", dir.display(), names.len()));
+    let mut findings = Findings::new(format!("{}: {}", dir.display(), things(names.len() as u64, "SSTable")));
     let mut grid = Grid { header, rows: Vec::new() };
     let (mut total, mut rows) = (0, 0);
     for name in &names {
