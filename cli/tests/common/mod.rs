@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// A directory of its own, gone when dropped.
-pub struct Dir(pub PathBuf);
+pub(crate) struct Dir(pub(crate) PathBuf);
 
 impl Dir {
     /// A fresh one.
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("skep-cli-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
@@ -16,13 +16,13 @@ impl Dir {
     }
 
     /// A path in it.
-    pub fn path(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         self.0.join(name).to_str().unwrap().to_owned()
     }
 
     #[allow(dead_code, reason = "not every test file writes files")]
     /// Writes a file into it and returns its path.
-    pub fn file(&self, name: &str, text: &str) -> String {
+    pub(crate) fn file(&self, name: &str, text: &str) -> String {
         std::fs::write(self.0.join(name), text).unwrap();
         self.path(name)
     }
@@ -35,12 +35,12 @@ impl Drop for Dir {
 }
 
 /// Runs `skep` with these arguments.
-pub fn run(args: &[&str]) -> Output {
+pub(crate) fn run(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_skep")).args(args).output().unwrap()
 }
 
 /// Runs `skep`, which must succeed, and returns its standard output.
-pub fn ok(args: &[&str]) -> String {
+pub(crate) fn ok(args: &[&str]) -> String {
     let output = run(args);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "skep {args:?} failed: {error}");
@@ -49,7 +49,7 @@ pub fn ok(args: &[&str]) -> String {
 
 /// Runs `skep`, which must fail with exit code 1, and returns its standard error.
 #[allow(dead_code, reason = "not every test file has failing commands")]
-pub fn fails(args: &[&str]) -> String {
+pub(crate) fn fails(args: &[&str]) -> String {
     let output = run(args);
     assert_eq!(output.status.code(), Some(1), "skep {args:?} should fail with 1: {output:?}");
     String::from_utf8(output.stderr).unwrap()
@@ -57,7 +57,7 @@ pub fn fails(args: &[&str]) -> String {
 
 /// All files below a directory with their bytes, the lock left out: it holds the last process's number.
 #[allow(dead_code, reason = "not every test file compares directories")]
-pub fn contents(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+pub(crate) fn contents(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
