@@ -228,12 +228,18 @@ impl SsTableWriter {
         let begun = self.current.as_ref().is_some_and(|current| current.begun);
         if !begun {
             self.begin_partition()?;
-        } else if self.block.is_empty() || self.block.is_full() {
-            // An empty builder follows a copied block.
+        } else if self.block.is_empty() || (self.block.is_full() && !self.is_at_partition_head()) {
+            // An empty builder follows a copied block. A block that the key alone fills takes one item all the same: two
+            // blocks would begin at one place otherwise.
             self.close_block()?;
             self.continue_partition()?;
         }
         self.current.as_mut().ok_or_else(|| Error::invalid("an item was pushed before its partition"))
+    }
+
+    /// Whether the current partition has no item in the open block yet.
+    fn is_at_partition_head(&self) -> bool {
+        self.open_block.items.last() == Some(&0)
     }
 
     fn count_item(&mut self) {
