@@ -54,4 +54,12 @@ impl Catalog {
             Self::Fixed(_) => Err(Error::closed("the store was opened read-only")),
         }
     }
+
+    /// Ends it in order: from now on the loss of its last records would be noticed.
+    pub(crate) fn close(&self) -> Result<()> {
+        match self {
+            Self::Open(manifest) => manifest.close(),
+            Self::Fixed(_) => Ok(()),
+        }
+    }
 }

@@ -369,6 +369,9 @@ impl Inner {
         if let Some(log) = self.commit.log() {
             result = result.and(log.close());
         }
+        if healthy {
+            result = result.and(self.manifest.lock().close());
+        }
         *self.lock.lock() = None;
         result
     }

@@ -157,7 +157,7 @@ impl Manifest {
     ///
     /// # Errors
     /// From the disk; the manifest is good all the same. `Closed` if it had failed before.
-    pub fn close(self) -> Result<()> {
+    pub fn close(&self) -> Result<()> {
         self.check_writable()?;
         let current = Current { bytes: self.bytes, ..self.current };
         if current == self.current { Ok(()) } else { current.write(&*self.env, &self.dir) }
