@@ -105,6 +105,11 @@ impl Compactor {
         self.books.lock().tables.get(&table).map_or_else(Vec::new, |t| t.history.records().cloned().collect())
     }
 
+    /// Damaged files of a table, which are left alone.
+    pub(crate) fn set_aside(&self, table: TableId) -> BTreeSet<FileId> {
+        self.books.lock().tables.get(&table).map_or_else(BTreeSet::new, |t| t.set_aside.clone())
+    }
+
     pub(crate) fn forget(&self, table: TableId) {
         self.books.lock().tables.remove(&table);
     }

@@ -78,6 +78,7 @@ impl TableSnapshot {
         let partition = DecoratedKey::new(&buffer);
         let clustering = bind::clustering(schema, &key[parts..], &mut buffer)?;
         read::point::read_row(&self.snapshot, &partition, clustering.order(), columns, self.now)
+            .map_err(|error| error.in_table(schema.full_name()))
     }
 
     /// Rows of one partition: `partition` is its key (`&row![...]`), `range` is `..`, `t0..t1`, `t0..=t1`, `t0..`, or a

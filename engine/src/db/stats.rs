@@ -4,6 +4,7 @@ use crate::commitlog::ReplaySummary;
 use crate::compact::history::Record;
 use crate::db::table::Table;
 use crate::db::{Db, Inner};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -131,6 +132,8 @@ pub struct TableStats {
     pub timestamps: Option<(i64, i64)>,
     /// Expired files that something keeps, and what.
     pub blocked: Vec<String>,
+    /// Damaged files that compaction leaves alone until the store is opened again.
+    pub set_aside: Vec<PathBuf>,
     /// The current background failure.
     pub failure: Option<String>,
 }
@@ -180,6 +183,8 @@ impl Table {
         let memtables = || view.sealed.iter().chain([&view.active]);
         let file_bytes: u64 = metas().map(|meta| meta.size_bytes).sum();
         let rows: u64 = metas().map(|meta| meta.rows).sum();
+        let aside = self.inner().compactor.set_aside(self.state().id());
+        let set_aside = view.files.iter().filter(|file| aside.contains(&file.meta().id));
         let timestamps = metas().map(|m| m.min_timestamp).min().zip(metas().map(|m| m.max_timestamp).max());
         TableStats {
             name: view.schema.full_name(),
@@ -194,6 +199,7 @@ impl Table {
             bytes_per_row: file_bytes as f64 / rows.max(1) as f64,
             timestamps,
             blocked: self.inner().blocked(self.state()),
+            set_aside: set_aside.map(|file| file.path().to_path_buf()).collect(),
             failure: self.inner().failures.lock().get(&self.state().id()).cloned(),
         }
     }

@@ -76,8 +76,13 @@ impl Reader {
     /// The next rows, all of one partition; `None` at the end of the page.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if a file cannot be read, `Invalid` if too many tombstones were met.
+    /// `Corrupt` or `Io` if a file cannot be read, `Invalid` if too many tombstones were met; the table is named.
+    #[inline]
     pub fn next_batch(&mut self) -> Result<Option<Arc<Batch>>> {
+        self.find_batch().map_err(|error| error.in_table(self.snapshot.view().schema.full_name()))
+    }
+
+    fn find_batch(&mut self) -> Result<Option<Arc<Batch>>> {
         loop {
             if self.limits.left_in_page() == 0 {
                 return Ok(None);
