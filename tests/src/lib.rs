@@ -5,3 +5,4 @@ pub mod fuzz;
 pub mod model;
 pub mod op;
 pub mod source;
+pub mod store;
