@@ -202,6 +202,15 @@ impl Error {
     }
 }
 
+impl From<io::Error> for Error {
+    /// For programs that use `?` on files of their own beside the store's.
+    fn from(source: io::Error) -> Self {
+        let mut error = Self::new(ErrorKind::Io, source.to_string());
+        error.0.source = Some(source);
+        error
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -46,4 +46,4 @@ pub use read::batch::{Batch, Row};
 pub use read::column::Column as BatchColumn;
 pub use read::page::PageState;
 pub use read::reader::{Reader, Rows};
-pub use write::batch::{With, WriteBatch};
+pub use write::batch::{SchemaOf, With, WriteBatch};

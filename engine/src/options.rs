@@ -40,7 +40,7 @@ pub struct Options {
     /// Memory of all memtables together, bytes. At half of it the largest one is flushed, towards the whole of it
     /// writers are slowed step by step. Default 64 MiB.
     pub memtable_bytes: usize,
-    /// Age after which a memtable is flushed although it is small; `None` never. Default 1 hour.
+    /// Age after which a memtable is flushed although it is small, by the machine's clock; `None` never. Default 1 hour.
     pub memtable_age: Option<Duration>,
     /// Memory of decoded blocks kept for reading, bytes. Default 128 MiB.
     pub cache_bytes: usize,

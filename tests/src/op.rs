@@ -23,6 +23,7 @@ pub struct Shape {
 }
 
 /// One step. Small numbers, so that steps meet.
+#[expect(missing_docs, reason = "the fields are what their names say")]
 #[derive(Clone, Debug)]
 pub enum Op {
     /// INSERT (with marker) or UPDATE of a row.
@@ -428,7 +429,8 @@ impl Run {
                 }
             }
         }
-        let scanned = self.table.scan().rows().expect("a scan").map(|row| row.expect("a row")).count();
+        let scanned =
+            self.table.scan().rows().expect("a scan").inspect(|row| assert!(row.is_ok(), "{row:?}")).count();
         let rows: usize = self.model.keys().iter().map(|key| self.model.read(*key, None, now).len()).sum();
         assert_eq!(scanned, rows, "rows of the whole table");
     }

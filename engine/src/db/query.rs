@@ -38,7 +38,7 @@ impl TableSnapshot {
     }
 
     pub(crate) fn of_parts(view: Arc<TableView>, pin: Arc<Pin>, now: i64) -> Self {
-        let columns = Projection::all(&view.schema);
+        let columns = declared_columns(&view.schema);
         Self { snapshot: Snapshot::of_parts(view, pin), columns, now }
     }
 
@@ -120,6 +120,12 @@ impl TableSnapshot {
         };
         Select { snapshot: self.snapshot.clone(), keys, query, now: self.now, error }
     }
+}
+
+/// All columns in declared order: that in which `row![...]` gives their values.
+pub(crate) fn declared_columns(schema: &Arc<TableSchema>) -> Arc<Projection> {
+    let names: Vec<&str> = schema.declared().map(|column| column.name.as_str()).collect();
+    Projection::of(schema, &names).unwrap_or_else(|_| Projection::all(schema))
 }
 
 /// Which partitions.
@@ -362,7 +368,6 @@ pub struct Page {
 }
 
 /// Batches of a read. After an error it ends.
-
 pub struct Batches(Option<Reader>);
 
 impl Iterator for Batches {

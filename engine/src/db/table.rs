@@ -1,15 +1,17 @@
 //! A table: what a program writes to and reads from.
 
+use crate::db::query::declared_columns;
 use crate::db::{Db, Inner};
 use crate::encoding::range::KeyRange;
 use crate::error::Result;
 use crate::model::arg::Arg;
 use crate::model::schema::TableSchema;
 use crate::read::query::Projection;
-use crate::write::batch::{With, WriteBatch};
+use crate::write::batch::{SchemaOf, With, WriteBatch};
 use crate::write::tables::TableState;
 use arc_swap::ArcSwapOption;
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A handle of one table. Clones are cheap; it may be used from any number of threads, and keeps the store open.
@@ -40,7 +42,7 @@ impl Table {
         match self.columns.load_full() {
             Some(columns) if Arc::ptr_eq(columns.schema(), schema) => columns,
             _ => {
-                let columns = Projection::all(schema);
+                let columns = declared_columns(schema);
                 self.columns.store(Some(Arc::clone(&columns)));
                 columns
             }
@@ -125,6 +127,11 @@ impl Table {
         self.single(|batch, schema| batch.delete_columns(schema, key, columns, With::DEFAULT))
     }
 
+    /// The live files, oldest first, by path.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.state.view().files.iter().map(|file| file.path().to_path_buf()).collect()
+    }
+
     /// Writes this table's memtable to files and waits for it.
     ///
     /// # Errors
@@ -160,6 +167,14 @@ impl Table {
         let view = self.state.view();
         fill(batch, &view.schema)?;
         self.db.inner.write(batch)
+    }
+}
+
+impl SchemaOf for Table {
+    type Schema<'a> = Arc<TableSchema>;
+
+    fn schema_of(&self) -> Arc<TableSchema> {
+        self.schema()
     }
 }
 

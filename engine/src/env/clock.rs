@@ -7,6 +7,7 @@
 //! # Threads
 //! Everything here may be called from any thread at once; nothing blocks.
 
+use crate::model::time::Timestamp;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -41,7 +42,17 @@ impl ManualClock {
         Self(Arc::new(AtomicI64::new(now_micros)))
     }
 
+    /// A clock that shows `at`.
+    pub fn at(at: Timestamp) -> Self {
+        Self::new(at.as_millis().saturating_mul(1000))
+    }
+
     /// Sets the time, forwards or back.
+    pub fn set(&self, to: Timestamp) {
+        self.set_micros(to.as_millis().saturating_mul(1000));
+    }
+
+    /// Sets the time in microseconds, forwards or back.
     pub fn set_micros(&self, now_micros: i64) {
         self.0.store(now_micros, Ordering::SeqCst);
     }

@@ -8,7 +8,8 @@
 //! same import gives the same rows everywhere. No calendar library: dates reach 5.8 million years, which none covers.
 
 use std::fmt;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::ops::{Add, Sub};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::error::{Error, Result};
 
@@ -357,6 +358,47 @@ fn write_civil(f: &mut fmt::Formatter<'_>, days: i64) -> fmt::Result {
         ""
     };
     write!(f, "{sign}{:04}-{month:02}-{day:02}", year.abs())
+}
+
+/// Milliseconds of a duration, at most `i64::MAX`.
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+impl Add<Duration> for Timestamp {
+    type Output = Self;
+
+    /// Later by `by` (whole milliseconds); stops at the end of time.
+    fn add(self, by: Duration) -> Self {
+        Self::from_millis(self.as_millis().saturating_add(millis(by)))
+    }
+}
+
+impl Sub<Duration> for Timestamp {
+    type Output = Self;
+
+    /// Earlier by `by` (whole milliseconds); stops at the beginning of time.
+    fn sub(self, by: Duration) -> Self {
+        Self::from_millis(self.as_millis().saturating_sub(millis(by)))
+    }
+}
+
+impl Add<i32> for Date {
+    type Output = Self;
+
+    /// So many days later (or earlier); stops at the ends of time.
+    fn add(self, days: i32) -> Self {
+        Self::from_days_since_epoch(self.days_since_epoch().saturating_add(days))
+    }
+}
+
+impl Sub<i32> for Date {
+    type Output = Self;
+
+    /// So many days earlier; stops at the ends of time.
+    fn sub(self, days: i32) -> Self {
+        Self::from_days_since_epoch(self.days_since_epoch().saturating_sub(days))
+    }
 }
 
 #[cfg(test)]

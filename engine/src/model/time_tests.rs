@@ -133,3 +133,18 @@ proptest! {
         let _ = (Timestamp::parse(&text), Date::parse(&text), Time::parse(&text), Timestamp(millis).to_string());
     }
 }
+
+#[test]
+fn times_and_days_are_moved_and_stop_at_the_ends() {
+    let day = Date::from_ymd(2024, 2, 28).unwrap();
+    assert_eq!(
+        (day + 2, day - 59),
+        (Date::from_ymd(2024, 3, 1).unwrap(), Date::from_ymd(2023, 12, 31).unwrap())
+    );
+    let noon = day.start() + std::time::Duration::from_secs(12 * 3600);
+    assert_eq!(
+        (noon.date(), (noon - std::time::Duration::from_millis(1)).as_millis()),
+        (day, noon.as_millis() - 1)
+    );
+    assert_eq!(Date(u32::MAX) + 1, Date(u32::MAX));
+}

@@ -16,6 +16,8 @@ use crate::model::life::{Deletion, MAX_TTL};
 use crate::model::row::{Complex, Row};
 use crate::model::schema::{Column, ColumnKind, TableSchema};
 use crate::write::collection;
+use std::ops::Deref;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How one statement is written: with which TTL and timestamp.
@@ -72,6 +74,35 @@ pub struct WriteBatch {
     wire: Vec<u8>,
 }
 
+/// What names a table to a batch: a handle of the table, or its definition (which saves looking it up for every row).
+pub trait SchemaOf {
+    /// The definition, borrowed or shared.
+    type Schema<'a>: Deref<Target = TableSchema>
+    where
+        Self: 'a;
+
+    /// The table's current definition.
+    fn schema_of(&self) -> Self::Schema<'_>;
+}
+
+impl SchemaOf for TableSchema {
+    type Schema<'a> = &'a TableSchema;
+
+    #[inline]
+    fn schema_of(&self) -> &TableSchema {
+        self
+    }
+}
+
+impl SchemaOf for Arc<TableSchema> {
+    type Schema<'a> = &'a TableSchema;
+
+    #[inline]
+    fn schema_of(&self) -> &TableSchema {
+        self
+    }
+}
+
 impl WriteBatch {
     /// An empty batch.
     pub fn new() -> Self {
@@ -114,7 +145,9 @@ impl WriteBatch {
     /// # Errors
     /// `Invalid` for a missing key column or an ill-typed value, naming the column.
     #[inline]
-    pub fn insert(&mut self, table: &TableSchema, args: &[Arg<'_>]) -> Result<()> {
+    pub fn insert(&mut self, table: &impl SchemaOf, args: &[Arg<'_>]) -> Result<()> {
+        let schema = table.schema_of();
+        let table = &*schema;
         self.write(table, args, With::DEFAULT, true)
     }
 
@@ -122,7 +155,9 @@ impl WriteBatch {
     ///
     /// # Errors
     /// As [`WriteBatch::insert`]; also for a TTL over 20 years.
-    pub fn insert_with(&mut self, table: &TableSchema, args: &[Arg<'_>], with: With) -> Result<()> {
+    pub fn insert_with(&mut self, table: &impl SchemaOf, args: &[Arg<'_>], with: With) -> Result<()> {
+        let schema = table.schema_of();
+        let table = &*schema;
         self.write(table, args, with, true)
     }
 
@@ -132,10 +167,12 @@ impl WriteBatch {
     /// As [`WriteBatch::insert`]; `NotFound` for an unknown column.
     pub fn insert_named(
         &mut self,
-        table: &TableSchema,
+        table: &impl SchemaOf,
         columns: &[(&str, Arg<'_>)],
         with: With,
     ) -> Result<()> {
+        let schema = table.schema_of();
+        let table = &*schema;
         let args = by_name(table, columns)?;
         self.write(table, &args, with, true)
     }
@@ -145,7 +182,9 @@ impl WriteBatch {
     ///
     /// # Errors
     /// As [`WriteBatch::insert_named`].
-    pub fn update(&mut self, table: &TableSchema, columns: &[(&str, Arg<'_>)], with: With) -> Result<()> {
+    pub fn update(&mut self, table: &impl SchemaOf, columns: &[(&str, Arg<'_>)], with: With) -> Result<()> {
+        let schema = table.schema_of();
+        let table = &*schema;
         let args = by_name(table, columns)?;
         self.write(table, &args, with, false)
     }
@@ -155,7 +194,9 @@ impl WriteBatch {
     ///
     /// # Errors
     /// `Invalid` for a missing partition-key column or an ill-typed value.
-    pub fn delete(&mut self, table: &TableSchema, key: &[Arg<'_>], with: With) -> Result<()> {
+    pub fn delete(&mut self, table: &impl SchemaOf, key: &[Arg<'_>], with: With) -> Result<()> {
+        let schema = table.schema_of();
+        let table = &*schema;
         let parts = table.partition_key().len();
         let clusterings = key.len().saturating_sub(parts);
         if clusterings == 0 || clusterings < table.clustering().len() {
@@ -181,11 +222,13 @@ impl WriteBatch {
     /// As [`WriteBatch::delete`].
     pub fn delete_range(
         &mut self,
-        table: &TableSchema,
+        table: &impl SchemaOf,
         partition: &[Arg<'_>],
         range: &KeyRange<'_>,
         with: With,
     ) -> Result<()> {
+        let schema = table.schema_of();
+        let table = &*schema;
         let bounds = range.bounds(table)?;
         self.bind_key(table, partition)?;
         let deletion = self.deletion(with)?;
@@ -199,11 +242,13 @@ impl WriteBatch {
     /// `Invalid` for key columns among `columns`, `NotFound` for unknown ones; else as [`WriteBatch::delete`].
     pub fn delete_columns(
         &mut self,
-        table: &TableSchema,
+        table: &impl SchemaOf,
         key: &[Arg<'_>],
         columns: &[&str],
         with: With,
     ) -> Result<()> {
+        let schema = table.schema_of();
+        let table = &*schema;
         let parts = table.partition_key().len().min(key.len());
         let mut places = Vec::with_capacity(columns.len());
         for name in columns {

@@ -58,6 +58,11 @@ impl Budget {
         self.active() >= self.limit / 2
     }
 
+    /// Whether the memtables have had it all.
+    pub fn is_full(&self) -> bool {
+        self.used() >= self.limit
+    }
+
     /// Active memtables grew.
     #[inline]
     pub fn grow(&self, bytes: usize) {

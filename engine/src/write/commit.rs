@@ -45,6 +45,7 @@ use crate::write::tables::{TableState, Tables};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Instant;
 
 /// The write side of an open store.
 #[derive(Debug)]
@@ -59,6 +60,7 @@ pub struct Committer {
     visible: Arc<AtomicU64>,
     /// Sequence number that a finished sync covers.
     synced: AtomicU64,
+    opened: Instant,
     /// Second of the last write, by the clock; `i64::MIN` before the first.
     last_second: AtomicI64,
     /// The tables.
@@ -115,6 +117,7 @@ impl Committer {
             stamps: parts.stamps,
             visible: parts.visible,
             synced: AtomicU64::new(seq),
+            opened: Instant::now(),
             last_second: AtomicI64::new(i64::MIN),
             tables: parts.tables,
             pins: parts.pins,
@@ -156,7 +159,7 @@ impl Committer {
         views
             .iter()
             .filter(|(_, view)| view.active.is_empty())
-            .for_each(|(table, _)| table.set_first_write(stamp.now));
+            .for_each(|(table, _)| table.set_first_write(self.seconds_open()));
         let before: usize = views.iter().map(|(_, view)| view.active.memory_bytes()).sum();
         apply(encoder.bytes(), seq, &views).map_err(|error| self.health.stop(&error))?;
         let after: usize = views.iter().map(|(_, view)| view.active.memory_bytes()).sum();
@@ -276,7 +279,7 @@ impl Committer {
             };
             let before = view.active.memory_bytes();
             if view.active.is_empty() {
-                self.tables.get(op.table)?.set_first_write(stamp.now);
+                self.tables.get(op.table)?.set_first_write(self.seconds_open());
             }
             view.active.apply(state.seq, stamp, op.key, Token::of(op.key), &op.body)?;
             self.budget.grow(view.active.memory_bytes().saturating_sub(before));
@@ -287,7 +290,8 @@ impl Committer {
         }
         self.visible.store(state.seq, Ordering::SeqCst);
         self.synced.store(state.seq, Ordering::Release);
-        if self.budget.is_flush_due() {
+        // Flushing would hold up opening: what fits into memory is flushed later, by the store's own thread.
+        if self.budget.is_full() {
             self.seal_largest(&state);
         }
         Ok(touched)
@@ -298,6 +302,11 @@ impl Committer {
             Some(log) => log.sync().map_err(|error| self.health.stop(&error)),
             None => Ok(()),
         }
+    }
+
+    /// Whole seconds since the store was opened, by the machine's monotonic clock.
+    pub fn seconds_open(&self) -> i64 {
+        i64::try_from(self.opened.elapsed().as_secs()).unwrap_or(i64::MAX)
     }
 
     /// The commit log, unless the store has none.

@@ -16,7 +16,7 @@ pub struct TableState {
     view: ArcSwap<TableView>,
     changing: Mutex<()>,
     dropped: AtomicBool,
-    /// Second of the first write into the active memtable.
+    /// When the first write into the active memtable came, in seconds since opening.
     first_write: AtomicI64,
 }
 
@@ -50,7 +50,7 @@ impl TableState {
         self.view.store(Arc::new(next));
     }
 
-    /// The second of the first write into the active memtable; `i64::MAX` if there was none.
+    /// When the first write into the active memtable came, in seconds since opening; `i64::MAX` if there was none.
     pub fn first_write(&self) -> i64 {
         self.first_write.load(Ordering::Relaxed)
     }
