@@ -183,7 +183,15 @@ mod tests {
             assert_eq!(within((..).into()), [0, 1, 2, 3, 4]);
             assert_eq!(contained(&(8..).into(), order), []);
             assert_eq!(contained(&(7..).into(), order), [0, 1, 2, 3, 4]);
-            assert!(KeyRange::<'_>::from(3..1).within(row![7]).bounds(&schema(order)).unwrap().is_empty());
+            assert!(
+                KeyRange::all()
+                    .at_least(3)
+                    .below(1)
+                    .within(row![7])
+                    .bounds(&schema(order))
+                    .unwrap()
+                    .is_empty()
+            );
         }
     }
 

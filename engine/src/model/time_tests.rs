@@ -117,7 +117,7 @@ fn the_day_of_a_timestamp_is_rounded_down() {
     assert_eq!(Timestamp(86_399_999).date(), Date::from_days_since_epoch(0));
     assert_eq!(Timestamp(i64::MAX).date(), Date(u32::MAX));
     assert_eq!(Date::from_ymd(2024, 6, 12).unwrap().start().to_string(), "2024-06-12 00:00:00.000Z");
-    let early = UNIX_EPOCH - std::time::Duration::from_nanos(1);
+    let early = UNIX_EPOCH - Duration::from_nanos(1);
     assert_eq!(Timestamp::from(early), Timestamp(-1));
 }
 
@@ -141,10 +141,7 @@ fn times_and_days_are_moved_and_stop_at_the_ends() {
         (day + 2, day - 59),
         (Date::from_ymd(2024, 3, 1).unwrap(), Date::from_ymd(2023, 12, 31).unwrap())
     );
-    let noon = day.start() + std::time::Duration::from_secs(12 * 3600);
-    assert_eq!(
-        (noon.date(), (noon - std::time::Duration::from_millis(1)).as_millis()),
-        (day, noon.as_millis() - 1)
-    );
+    let noon = day.start() + Duration::from_secs(12 * 3600);
+    assert_eq!((noon.date(), (noon - Duration::from_millis(1)).as_millis()), (day, noon.as_millis() - 1));
     assert_eq!(Date(u32::MAX) + 1, Date(u32::MAX));
 }
