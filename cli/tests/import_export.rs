@@ -286,7 +286,7 @@ fn rows() -> Vec<Vec<Arg<'static>>> {
             Arg::from("plain ascii, with comma".to_owned()),
             Arg::from(bigint),
             Arg::from(vec![0, 255, n]),
-            Arg::from(n % 2 == 0),
+            Arg::from(n.is_multiple_of(2)),
             Arg::from(Date::parse("-0001-02-03").unwrap_or(Date(1 << 31))),
             Arg::from(Decimal::parse("-12345678901234567890.000100").unwrap()),
             Arg::from(double),
