@@ -30,14 +30,14 @@ use crate::sstable::meta::{FileId, FileMeta};
 use crate::sstable::partition::SsPartition;
 use crate::sstable::scan::Scan;
 use crate::sstable::statistics::Statistics;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// One file, open for reading. See the module's page.
 pub struct SsTable {
     env: Arc<dyn Env>,
-    path: PathBuf,
+    path: Arc<Path>,
     meta: Arc<FileMeta>,
     cache: Arc<BlockCache>,
     core: OnceLock<Core>,
@@ -70,7 +70,7 @@ impl AsRef<[u8]> for BlockBytes {
 impl SsTable {
     /// The file at `path`, which `meta` describes. Nothing is read yet.
     pub fn open(env: Arc<dyn Env>, path: &Path, meta: Arc<FileMeta>, cache: Arc<BlockCache>) -> Arc<Self> {
-        let (path, obsolete) = (path.to_path_buf(), AtomicBool::new(false));
+        let (path, obsolete) = (Arc::from(path), AtomicBool::new(false));
         Arc::new(Self { env, path, meta, cache, core: OnceLock::new(), obsolete })
     }
 
@@ -243,7 +243,8 @@ impl SsTable {
             end: (entry.offset + u64::from(entry.length)) as usize,
         };
         let block = DecodedBlock::open(Box::new(bytes), Arc::clone(&core.layout))
-            .map_err(|error| self.place_error(error, entry.offset))?;
+            .map_err(|error| self.place_error(error, entry.offset))?
+            .from_file(&self.path, entry.offset);
         if block.partitions() != entry.summary.partitions
             || block.items() != entry.summary.items
             || block.partition(0).key != &*entry.first.key

@@ -14,6 +14,7 @@
 //! time may both decode it; one result is kept.
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use crate::encoding::bytes::ByteReader;
@@ -58,6 +59,8 @@ pub struct BlockPartition<'a> {
 
 /// A data block over its stored bytes. See the module's page.
 pub struct DecodedBlock {
+    /// The file it is in and where it begins there, for the errors of lanes that are looked at later.
+    origin: Option<(Arc<Path>, u64)>,
     bytes: Box<dyn AsRef<[u8]> + Send + Sync>,
     schema: Arc<BlockSchema>,
     directory: Directory,
@@ -124,6 +127,7 @@ impl DecodedBlock {
             return Err(Error::malformed("write times of a block refer to a clustering that is no time"));
         }
         Ok(Self {
+            origin: None,
             continued: flags & CONTINUED != 0,
             ts_relative,
             keys,
@@ -142,6 +146,11 @@ impl DecodedBlock {
             schema,
             bytes,
         })
+    }
+
+    /// The same block, known to be the one at `offset` of `file`.
+    pub fn from_file(self, file: &Arc<Path>, offset: u64) -> Self {
+        Self { origin: Some((Arc::clone(file), offset)), ..self }
     }
 
     fn body(&self) -> &[u8] {
@@ -246,7 +255,7 @@ impl DecodedBlock {
     /// # Errors
     /// `Corrupt` if the lanes are damaged; so for all lanes below, at their first use.
     pub fn lives(&self) -> Result<&Lives> {
-        get_or_init(&self.lives, || {
+        self.first_use(&self.lives, || {
             let (block, items) = (self.body(), self.items());
             let mut timestamps = self.directory.ints_or_zeros(block, lane_id::TS, items)?;
             if self.ts_relative
@@ -268,11 +277,11 @@ impl DecodedBlock {
     /// Deletions of rows, by item.
     pub(super) fn row_deletions(&self) -> Result<&Deletions> {
         let decode = || self.directory.deletions(self.body(), lane_id::ROW_DELETION, self.items());
-        get_or_init(&self.row_deletions, decode)
+        self.first_use(&self.row_deletions, decode)
     }
 
     pub(super) fn bounds(&self) -> Result<&Bounds> {
-        get_or_init(&self.bounds, || {
+        self.first_use(&self.bounds, || {
             let (block, count) = (self.body(), self.bound_count());
             let codes = self.directory.ints_or_zeros(block, lane_id::BOUND, count)?;
             let limit = 2 * self.schema.clustering().len() as u64 + 2;
@@ -284,7 +293,7 @@ impl DecodedBlock {
 
     /// The values of clustering column `k`, one per item.
     pub fn place(&self, k: usize) -> Result<&PlaceLane> {
-        get_or_init(&self.places[k], || {
+        self.first_use(&self.places[k], || {
             let column = &self.schema.clustering()[k];
             self.read_place(lane_id::clustering(k), self.items(), &column.ty, column.desc)
         })
@@ -311,7 +320,7 @@ impl DecodedBlock {
 
     /// The cells of the column in `slot` of [`DecodedBlock::schema`].
     pub fn column(&self, slot: usize) -> Result<&ColumnData> {
-        get_or_init(&self.columns[slot], || {
+        self.first_use(&self.columns[slot], || {
             self.read_column(slot).map_err(|error| {
                 let column = self.schema.columns()[slot].id.0;
                 Error::malformed(format!("column {column} of a block: {}", error.message()))
@@ -372,6 +381,21 @@ impl DecodedBlock {
         Ok(if let Lane::Bytes(values) = self.column(slot)?.values() { Some(values) } else { None })
     }
 
+    /// What is in `cell`, decoded at the first use.
+    #[inline]
+    fn first_use<'a, T>(&self, cell: &'a OnceLock<T>, init: impl FnOnce() -> Result<T>) -> Result<&'a T> {
+        match cell.get() {
+            Some(value) => Ok(value),
+            None => {
+                let value = init().map_err(|error| match &self.origin {
+                    Some((file, offset)) => error.at(file, *offset),
+                    None => error,
+                })?;
+                Ok(cell.get_or_init(|| value))
+            }
+        }
+    }
+
     /// Bytes of memory held now: the stored block and the lanes decoded so far. Grows as lanes are used.
     pub fn memory_bytes(&self) -> usize {
         let places = self.places.iter().filter_map(OnceLock::get).map(PlaceLane::memory_bytes).sum::<usize>();
@@ -394,15 +418,5 @@ impl std::fmt::Debug for DecodedBlock {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (partitions, items) = (self.partitions(), self.items());
         f.debug_struct("DecodedBlock").field("partitions", &partitions).field("items", &items).finish()
-    }
-}
-
-fn get_or_init<T>(cell: &OnceLock<T>, init: impl FnOnce() -> Result<T>) -> Result<&T> {
-    match cell.get() {
-        Some(value) => Ok(value),
-        None => {
-            let value = init()?;
-            Ok(cell.get_or_init(|| value))
-        }
     }
 }
