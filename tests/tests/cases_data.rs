@@ -1,8 +1,7 @@
 //! What users of other engines ran into, each tried here: deletes and resurrection, range tombstones and reverse order, time,
 //! values. The numbers are those of the list of cases that the project keeps; even ones are for others to try.
 //!
-//! Elsewhere: 15 (a marker of unknown kind) is among the damaged bytes of `corrupt.rs` and of the engine's block tests, 17 needs
-//! levels, 67 needs appending to lists.
+//! Elsewhere: 15 in `corrupt.rs`. 17 needs levels, 67 needs appending to lists.
 
 use skep_engine::{CqlType, KeyRange, Null, Schema, Table, Timestamp, Token, Value, With, row};
 use skep_tests::store::{Store, at, ints, kv, r, rows, s, t};
