@@ -33,7 +33,8 @@ pub(crate) struct LaneMap {
     columns: Vec<LaneOf>,
     /// Every column of the file: whether a row exists depends on all of them.
     projection: BlockProjection,
-    /// Regular columns of the file that were never dropped: a value of one makes a row exist.
+    /// Regular columns of the file that were never dropped: a value of one makes a row exist. Without collections, whose
+    /// states are those of elements.
     regulars: Vec<usize>,
     fit: bool,
 }
@@ -70,7 +71,10 @@ impl LaneMap {
             },
         });
         let columns = lanes.collect();
-        let kept = |slot: &usize| schema.dropped_at(file.columns()[*slot].id).is_none();
+        let kept = |slot: &usize| {
+            let column = &file.columns()[*slot];
+            schema.dropped_at(column.id).is_none() && !column.ty.is_multicell()
+        };
         let regulars = file.slots(false).filter(kept).collect();
         Self { columns, projection: BlockProjection::all(file), regulars, fit }
     }
