@@ -11,6 +11,7 @@
 //!    strategy splits its file again, which ends, because each time that many windows are taken out.
 
 use crate::compact::settings::Windows;
+use crate::encoding::plain::PlainRow;
 use crate::error::Result;
 use crate::model::cell::ColumnId;
 use crate::model::fragment::{Fragment, RangeBound};
@@ -29,6 +30,14 @@ pub trait Sink {
     /// # Errors
     /// Of the file.
     fn push(&mut self, fragment: Fragment) -> Result<()>;
+
+    /// Appends a row as a memtable holds it.
+    ///
+    /// # Errors
+    /// As [`Sink::push`]; `Corrupt` if it cannot be decoded.
+    fn push_plain(&mut self, row: &PlainRow<'_>) -> Result<()> {
+        self.push(Fragment::Row(row.decode()?))
+    }
 }
 
 /// Distributes fragments over writers that it makes when they are first needed.
@@ -84,6 +93,20 @@ impl<W: Sink, F: FnMut() -> Result<W>> Splitter<W, F> {
         }
     }
 
+    /// Takes the next row as a memtable holds it.
+    ///
+    /// # Errors
+    /// As [`Splitter::push`].
+    #[inline]
+    pub fn push_plain(&mut self, row: &PlainRow<'_>) -> Result<()> {
+        let timestamp = row.life.timestamp; // all that is in it has this one
+        let to = match self.last {
+            Some((to, from, until)) if from <= timestamp && timestamp <= until => to,
+            _ => self.route(timestamp)?,
+        };
+        self.announced(to)?.push_plain(row)
+    }
+
     fn push_row(&mut self, row: Row, wrap: fn(Row) -> Fragment) -> Result<()> {
         let Some((least, greatest)) = write_times(&row) else { return Ok(()) };
         if let Some((to, from, until)) = self.last
@@ -118,6 +141,12 @@ impl<W: Sink, F: FnMut() -> Result<W>> Splitter<W, F> {
     }
 
     fn send(&mut self, to: usize, fragment: Fragment) -> Result<()> {
+        self.announced(to)?.push(fragment)
+    }
+
+    /// The writer of output `to`, which knows of the current partition.
+    #[inline]
+    fn announced(&mut self, to: usize) -> Result<&mut W> {
         let output = &mut self.outputs[to];
         if !output.announced {
             output.announced = true;
@@ -125,7 +154,7 @@ impl<W: Sink, F: FnMut() -> Result<W>> Splitter<W, F> {
                 output.writer.push(Fragment::Partition { key: key.clone(), deletion: None })?;
             }
         }
-        output.writer.push(fragment)
+        Ok(&mut output.writer)
     }
 
     /// The output for what was written at `timestamp`.

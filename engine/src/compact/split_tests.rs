@@ -1,6 +1,8 @@
 //! Where a flush is split by time window.
 
 use super::*;
+use crate::encoding::plain::is_plain;
+use crate::encoding::row::{EncodedRow, Stamp, encode_row};
 use crate::model::bytes::Bytes;
 use crate::model::cell::Cell;
 use crate::model::clustering::{Bound, Clustering};
@@ -22,6 +24,25 @@ impl Sink for Kept {
 fn split(windows: Windows, stream: &[Fragment]) -> Vec<Vec<Fragment>> {
     let mut splitter = Splitter::new(windows, || Ok(Kept::default()));
     stream.iter().for_each(|f| splitter.push(f.clone()).unwrap());
+    splitter.into_writers().into_iter().map(|kept| kept.0).collect()
+}
+
+/// The same with plain rows as a memtable holds them.
+fn split_encoded(windows: Windows, stream: &[Fragment]) -> Vec<Vec<Fragment>> {
+    let stamp = Stamp { timestamp: 3, now: 0 };
+    let mut splitter = Splitter::new(windows, || Ok(Kept::default()));
+    for fragment in stream {
+        let mut bytes = Vec::new();
+        if let Fragment::Row(row) = fragment {
+            encode_row(row, stamp, &mut bytes);
+            let row = EncodedRow::parse(&bytes).unwrap();
+            if is_plain(&row, &row.times(stamp).unwrap()) {
+                splitter.push_plain(&PlainRow::parse(&bytes, stamp).unwrap()).unwrap();
+                continue;
+            }
+        }
+        splitter.push(fragment.clone()).unwrap();
+    }
     splitter.into_writers().into_iter().map(|kept| kept.0).collect()
 }
 
@@ -106,6 +127,7 @@ proptest! {
         let windows = Windows::new(10, 1);
         let parts = split(windows, &stream);
         prop_assert!(parts.len() <= MAX_WINDOWS + 1);
+        prop_assert_eq!(&split_encoded(windows, &stream), &parts, "plain rows go the same way");
         for part in &parts {
             let begins = matches!(part.first(), Some(Fragment::Partition { .. }));
             prop_assert!(begins);

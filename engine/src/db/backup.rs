@@ -88,9 +88,7 @@ impl Db {
         }
         for memtable in &view.sealed {
             let mut sink = FileSink::create_in(inner, &target, schema)?;
-            for fragment in memtable.flush_iter() {
-                sink.write(&fragment?)?;
-            }
+            sink.write_all(memtable.flush_iter())?;
             metas.extend(sink.finish()?);
         }
         inner.env.sync_dir(&target)?;

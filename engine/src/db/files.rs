@@ -2,8 +2,10 @@
 
 use crate::compact::split::Sink;
 use crate::db::Inner;
+use crate::encoding::plain::PlainRow;
 use crate::env::sstable_path;
 use crate::error::{ErrorKind, Result};
+use crate::memtable::flush::{Flush, FlushItem};
 use crate::model::fragment::Fragment;
 use crate::model::schema::TableSchema;
 use crate::sstable::meta::{FileId, FileMeta};
@@ -46,9 +48,15 @@ impl FileSink {
         Ok(Self(SsTableWriter::create(Arc::clone(&inner.env), &path, schema, options)?))
     }
 
-    /// Appends a fragment.
-    pub(crate) fn write(&mut self, fragment: &Fragment) -> Result<()> {
-        self.0.push(fragment)
+    /// Appends all that a memtable holds.
+    pub(crate) fn write_all(&mut self, mut stream: Flush) -> Result<()> {
+        while let Some(item) = stream.next_item()? {
+            match item {
+                FlushItem::Fragment(fragment) => self.0.push(&fragment)?,
+                FlushItem::Plain(row) => self.0.push_plain(&row)?,
+            }
+        }
+        Ok(())
     }
 
     /// Finishes the file; `None` if nothing was written, and then there is no file.
@@ -59,7 +67,12 @@ impl FileSink {
 
 impl Sink for FileSink {
     fn push(&mut self, fragment: Fragment) -> Result<()> {
-        self.write(&fragment)
+        self.0.push(&fragment)
+    }
+
+    #[inline]
+    fn push_plain(&mut self, row: &PlainRow<'_>) -> Result<()> {
+        self.0.push_plain(row)
     }
 }
 

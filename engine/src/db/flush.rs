@@ -15,6 +15,7 @@ use crate::db::Inner;
 use crate::db::files::{FileSink, discard, discard_unless_installed};
 use crate::error::Result;
 use crate::manifest::edit::Edit;
+use crate::memtable::flush::FlushItem;
 use crate::model::schema::TableSchema;
 use crate::sstable::meta::FileMeta;
 use crate::view::TableView;
@@ -44,17 +45,18 @@ pub(crate) fn flush(inner: &Inner, task: &FlushTask) -> Result<()> {
 
 fn write_files(inner: &Inner, schema: &Arc<TableSchema>, task: &FlushTask) -> Result<Vec<Arc<FileMeta>>> {
     let options = CompactionOptions::parse(&schema.options.compaction)?;
-    let fragments = task.memtable.flush_iter();
+    let mut stream = task.memtable.flush_iter();
     let Strategy::TimeWindow(window) = options.strategy else {
         let mut sink = FileSink::create(inner, schema, Vec::new(), 0)?;
-        for fragment in fragments {
-            sink.write(&fragment?)?;
-        }
+        sink.write_all(stream)?;
         return Ok(sink.finish()?.into_iter().collect());
     };
     let mut splitter = Splitter::new(window.windows, || FileSink::create(inner, schema, Vec::new(), 0));
-    for fragment in fragments {
-        splitter.push(fragment?)?;
+    while let Some(item) = stream.next_item()? {
+        match item {
+            FlushItem::Fragment(fragment) => splitter.push(fragment)?,
+            FlushItem::Plain(row) => splitter.push_plain(&row)?,
+        }
     }
     let mut metas = Vec::new();
     for sink in splitter.into_writers() {

@@ -46,11 +46,13 @@ impl<'a> ByteReader<'a> {
     }
 
     /// Whether nothing is left.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.remaining() == 0
     }
 
     /// All bytes that are left, without moving.
+    #[inline]
     pub fn rest(&self) -> &'a [u8] {
         &self.data[self.position..]
     }
@@ -112,6 +114,7 @@ impl<'a> ByteReader<'a> {
     }
 
     /// A little-endian i64.
+    #[inline]
     pub fn i64(&mut self) -> Result<i64> {
         self.array().map(i64::from_le_bytes)
     }
@@ -212,6 +215,7 @@ pub fn put_i64(out: &mut Vec<u8>, value: i64) {
 }
 
 /// Appends a varint length and `bytes`; read with [`ByteReader::bytes`] or [`ByteReader::string`].
+#[inline]
 pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);

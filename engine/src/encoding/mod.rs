@@ -18,6 +18,7 @@ pub mod bytes_lane;
 pub mod order;
 pub mod row;
 pub mod row_times;
+pub mod plain;
 pub mod mutation;
 pub mod mutation_dump;
 pub mod bind;

@@ -72,22 +72,14 @@ pub struct BatchEncoder {
     /// Where the last operation's key stands.
     key: std::ops::Range<usize>,
     ops: usize,
-    row: Vec<u8>,
 }
 
 impl Default for BatchEncoder {
     fn default() -> Self {
         let mut bytes = vec![0; HEADER];
         bytes[0] = VERSION;
-        let mut batch = Self {
-            bytes,
-            stamp: Stamp::UNSET,
-            table: None,
-            tables: Vec::new(),
-            key: 0..0,
-            ops: 0,
-            row: Vec::new(),
-        };
+        let mut batch =
+            Self { bytes, stamp: Stamp::UNSET, table: None, tables: Vec::new(), key: 0..0, ops: 0 };
         batch.set_stamp(Stamp::UNSET);
         batch
     }
@@ -176,7 +168,7 @@ impl BatchEncoder {
         self.ops += 1;
     }
 
-    /// Adds a row (or, with `is_static`, a static row) written cell by cell by `cells`.
+    /// Adds a row (or, with `is_static`, a static row) written cell by cell by `cells`. If that fails, nothing is added.
     #[inline]
     pub fn row_with(
         &mut self,
@@ -187,19 +179,42 @@ impl BatchEncoder {
         head: &RowHead,
         cells: impl FnOnce(&mut RowEncoder<'_>) -> Result<()>,
     ) -> Result<()> {
-        self.row.clear();
-        cells(&mut RowEncoder::begin(&mut self.row, clustering, head, self.stamp))?;
-        self.begin(table, key, if is_static { STATIC } else { ROW });
-        put_bytes(&mut self.bytes, &self.row);
-        Ok(())
+        let before = self.checkpoint();
+        let at = self.begin_row(table, key, is_static);
+        let written = cells(&mut RowEncoder::begin(&mut self.bytes, clustering, head, self.stamp));
+        match written {
+            Ok(()) => self.end_row(at),
+            Err(_) => self.rollback(before),
+        }
+        written
     }
 
     /// Adds any row.
     pub fn row(&mut self, table: TableId, key: &[u8], is_static: bool, row: &Row) {
-        self.row.clear();
-        encode_row(row, self.stamp, &mut self.row);
+        let at = self.begin_row(table, key, is_static);
+        encode_row(row, self.stamp, &mut self.bytes);
+        self.end_row(at);
+    }
+
+    /// Begins a row in place, behind one byte for its length, whose place is returned.
+    #[inline]
+    fn begin_row(&mut self, table: TableId, key: &[u8], is_static: bool) -> usize {
         self.begin(table, key, if is_static { STATIC } else { ROW });
-        put_bytes(&mut self.bytes, &self.row);
+        self.bytes.push(0);
+        self.bytes.len() - 1
+    }
+
+    /// Writes the length of the row that was begun.
+    #[inline]
+    fn end_row(&mut self, at: usize) {
+        let length = self.bytes.len() - at - 1;
+        if length < 0x80 {
+            self.bytes[at] = length as u8;
+        } else {
+            let mut varint = Vec::new();
+            put_varint(&mut varint, length as u64);
+            self.bytes.splice(at..=at, varint);
+        }
     }
 
     /// Adds the deletion of a partition; `None` takes the batch's times.
@@ -360,6 +375,33 @@ mod tests {
         let mut batch = example();
         batch.clear();
         assert_eq!(batch.bytes(), BatchEncoder::default().bytes());
+    }
+
+    #[test]
+    fn rows_of_all_lengths_come_back_and_one_that_fails_leaves_no_trace() {
+        let (mut batch, head) = (BatchEncoder::default(), RowHead { marker: true, ..RowHead::default() });
+        let place = Clustering::new(Bytes::new(&[5]));
+        let lengths = [0, 100, 118, 119, 120, 121, 122, 123, 124, 125, 126, 127, 128, 20_000];
+        for length in lengths {
+            let row = |row: &mut RowEncoder<'_>| {
+                row.value(ColumnId(0), &vec![7; length]);
+                Ok(())
+            };
+            batch.row_with(TableId(1), b"a", false, &place, &head, row).unwrap();
+            let before = batch.bytes().to_vec();
+            let fails = |row: &mut RowEncoder<'_>| {
+                row.value(ColumnId(0), &[1; 200]);
+                Err(Error::invalid("no"))
+            };
+            batch.row_with(TableId(2), b"b", false, &place, &head, fails).unwrap_err();
+            assert_eq!((batch.bytes(), batch.tables()), (&before[..], &[TableId(1)][..]));
+        }
+        let ops = BatchReader::new(batch.bytes()).unwrap().map(Result::unwrap);
+        let found = ops.map(|op| match op.body {
+            OpBody::Row(row) => row.decode(STAMP).unwrap().cells[0].1.value.as_ref().unwrap().len(),
+            _ => panic!("a row"),
+        });
+        assert_eq!(found.collect::<Vec<_>>(), lengths);
     }
 
     proptest! {

@@ -104,6 +104,7 @@ impl<'a> RowEncoder<'a> {
         Self::begin_with(out, clustering, head, stamp, &[])
     }
 
+    #[inline]
     fn begin_with(
         out: &'a mut Vec<u8>,
         clustering: &Clustering,
@@ -151,6 +152,24 @@ impl<'a> RowEncoder<'a> {
         let head = self.out.len();
         self.head(column);
         let form = put_value(self.out, wire);
+        self.out[head] |= form;
+    }
+
+    /// [`RowEncoder::value`] for wire bytes of this length.
+    #[inline]
+    pub fn eight(&mut self, column: ColumnId, wire: [u8; 8]) {
+        let head = self.out.len();
+        self.head(column);
+        let form = put_eight(self.out, wire);
+        self.out[head] |= form;
+    }
+
+    /// [`RowEncoder::value`] for wire bytes of this length.
+    #[inline]
+    pub fn four(&mut self, column: ColumnId, wire: [u8; 4]) {
+        let head = self.out.len();
+        self.head(column);
+        let form = put_four(self.out, wire);
         self.out[head] |= form;
     }
 
@@ -293,21 +312,26 @@ fn put_value(out: &mut Vec<u8>, wire: &[u8]) -> u8 {
         return put_eight(out, bytes);
     }
     if let Ok(bytes) = <[u8; 4]>::try_from(wire) {
-        let code = zigzag(i64::from(i32::from_be_bytes(bytes)));
-        return match code < 1 << 21 {
-            true => {
-                put_varint(out, code);
-                INT4
-            }
-            false => {
-                out.extend_from_slice(wire);
-                RAW4
-            }
-        };
+        return put_four(out, bytes);
     }
     put_varint(out, wire.len() as u64);
     out.extend_from_slice(wire);
     BYTES
+}
+
+#[inline]
+fn put_four(out: &mut Vec<u8>, bytes: [u8; 4]) -> u8 {
+    let code = zigzag(i64::from(i32::from_be_bytes(bytes)));
+    match code < 1 << 21 {
+        true => {
+            put_varint(out, code);
+            INT4
+        }
+        false => {
+            out.extend_from_slice(&bytes);
+            RAW4
+        }
+    }
 }
 
 #[inline]
@@ -473,7 +497,7 @@ pub(super) fn read_ttl(reader: &mut ByteReader<'_>) -> Result<i32> {
     }
 }
 
-fn read_own(reader: &mut ByteReader<'_>, life: i64, stamp: Stamp) -> Result<Cell> {
+pub(super) fn read_own(reader: &mut ByteReader<'_>, life: i64, stamp: Stamp) -> Result<Cell> {
     let flags = reader.u8()?;
     let timestamp = if flags & OWN_TIMESTAMP != 0 { reader.i64()? } else { life };
     let ttl = if flags & OWN_TTL != 0 { read_ttl(reader)? } else { 0 };

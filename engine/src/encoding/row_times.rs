@@ -52,6 +52,16 @@ impl EncodedRow<'_> {
     /// `Corrupt` if the bytes are not an encoded row.
     pub fn times(&self, stamp: Stamp) -> Result<RowTimes> {
         let mut times = RowTimes::NONE;
+        self.add_times(stamp, &mut times)?;
+        Ok(times)
+    }
+
+    /// Takes the times of all that the row written with `stamp` holds into `times`.
+    ///
+    /// # Errors
+    /// As [`EncodedRow::times`]; `times` is then of no use.
+    #[inline]
+    pub fn add_times(&self, stamp: Stamp, times: &mut RowTimes) -> Result<()> {
         let mut reader = ByteReader::new(self.bytes);
         let reader = &mut reader;
         let flags = reader.u8()?;
@@ -73,7 +83,7 @@ impl EncodedRow<'_> {
         if flags & COMPLEX != 0 {
             let mut last = None;
             for _ in 0..reader.count(3, "collections")? {
-                let column = walk_complex(reader, timestamp, stamp, &mut times)?;
+                let column = walk_complex(reader, timestamp, stamp, times)?;
                 if last.is_some_and(|last| last >= column) {
                     return Err(reader.error("collections are out of order"));
                 }
@@ -88,12 +98,12 @@ impl EncodedRow<'_> {
                 FAR => u32::try_from(reader.varint()?).ok(),
                 gap => Some(gap),
             };
-            let column = gap.and_then(|gap| next.checked_add(gap));
+            let column = gap.and_then(|gap| next.checked_add(gap)).filter(|column| *column < u32::MAX);
             let column = column.ok_or_else(|| reader.error("column number is too large"))?;
-            next = column.saturating_add(1);
+            next = column + 1;
             match head & 7 {
                 TOMBSTONE => deleted = true,
-                OWN => walk_own(reader, timestamp, stamp, &mut times)?,
+                OWN => walk_own(reader, timestamp, stamp, times)?,
                 form => {
                     live = true;
                     skip_value(reader, form)?;
@@ -106,7 +116,7 @@ impl EncodedRow<'_> {
         if deleted {
             times.add(timestamp, stamp.now);
         }
-        Ok(times)
+        Ok(())
     }
 }
 
@@ -115,6 +125,12 @@ fn walk_own(reader: &mut ByteReader<'_>, life: i64, stamp: Stamp, times: &mut Ro
     let timestamp = if flags & OWN_TIMESTAMP != 0 { reader.i64()? } else { life };
     let ttl = if flags & OWN_TTL != 0 { read_ttl(reader)? } else { 0 };
     let tombstone = flags & OWN_TOMBSTONE != 0;
+    if tombstone && ttl != 0 {
+        return Err(reader.error("a tombstone has a TTL"));
+    }
+    if !tombstone && ttl == 0 && flags & OWN_LOCAL != 0 {
+        return Err(reader.error("a value expires without a TTL"));
+    }
     let local = match flags & OWN_LOCAL {
         0 if tombstone => stamp.now,
         0 if ttl != 0 => stamp.now.saturating_add(i64::from(ttl)),

@@ -11,14 +11,49 @@
 /// The most bytes that a varint of 64 bits takes.
 pub const MAX_VARINT_BYTES: usize = 10;
 
+/// The bits of a word of eight varint bytes that say whether another byte follows.
+const MORE: u64 = 0x8080_8080_8080_8080;
+
 /// Appends `value` in groups of 7 bits, lowest first; the high bit of a byte says that another follows.
 #[inline]
-pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+pub fn put_varint(out: &mut Vec<u8>, value: u64) {
+    if value < 0x80 {
+        return out.push(value as u8);
+    }
+    let length = varint_len(value);
+    if length > 8 {
+        return put_long(out, value);
+    }
+    // All eight bytes at once, of which the first `length` stay: there is no loop for the processor to guess the end of.
+    let more = MORE & ((1 << (8 * (length - 1))) - 1);
+    let end = out.len() + length;
+    out.extend_from_slice(&(spread(value) | more).to_le_bytes());
+    out.truncate(end);
+}
+
+#[cold]
+fn put_long(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
     }
     out.push(value as u8);
+}
+
+/// The eight lowest groups of 7 bits, each in a byte of its own.
+#[inline]
+const fn spread(value: u64) -> u64 {
+    let x = value & 0x0fff_ffff | (value & 0x00ff_ffff_f000_0000) << 4;
+    let x = x & 0x0000_3fff_0000_3fff | (x & 0x0fff_c000_0fff_c000) << 2;
+    x & 0x007f_007f_007f_007f | (x & 0x3f80_3f80_3f80_3f80) << 1
+}
+
+/// What [`spread`] was made of; the high bits of the bytes do not matter.
+#[inline]
+const fn gather(word: u64) -> u64 {
+    let x = word & 0x007f_007f_007f_007f | (word & 0x7f00_7f00_7f00_7f00) >> 1;
+    let x = x & 0x0000_3fff_0000_3fff | (x & 0x3fff_0000_3fff_0000) >> 2;
+    x & 0x0fff_ffff | (x & 0x0fff_ffff_0000_0000) >> 4
 }
 
 /// Appends `value` as a varint of its [`zigzag`] form.
@@ -49,6 +84,24 @@ pub const fn varint_len(value: u64) -> usize {
 /// [`MAX_VARINT_BYTES`], above 64 bits, or written with more bytes than needed (one value has one form).
 #[inline]
 pub fn read_varint(data: &[u8]) -> Option<(u64, usize)> {
+    match data {
+        [byte @ ..0x80, ..] => Some(((*byte).into(), 1)),
+        [a, b, c, d, e, f, g, h, ..] => {
+            let word = u64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h]);
+            let ends = !word & MORE;
+            if ends == 0 {
+                return read_bytewise(data);
+            }
+            let length = ends.trailing_zeros() as usize / 8 + 1;
+            let bytes = word & u64::MAX >> (64 - 8 * length);
+            (bytes >> (8 * (length - 1)) != 0).then(|| (gather(bytes), length))
+        }
+        _ => read_bytewise(data),
+    }
+}
+
+/// [`read_varint`] for long ones and at the end of the data.
+fn read_bytewise(data: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0u64;
     for (i, &byte) in data.iter().take(MAX_VARINT_BYTES).enumerate() {
         let group = u64::from(byte & 0x7f);
@@ -96,6 +149,21 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn eight_bytes_at_once_read_as_one_by_one(data in prop::collection::vec(
+            prop_oneof![Just(0u8), Just(0x80), 0..=255u8], 0..12,
+        )) {
+            prop_assert_eq!(read_varint(&data), read_bytewise(&data));
+        }
+
+        #[test]
+        fn eight_bytes_at_once_are_written_as_one_by_one(value in any::<u64>(), shift in 0..64u32) {
+            let (mut fast, mut slow) = (vec![1], vec![1]);
+            put_varint(&mut fast, value >> shift);
+            put_long(&mut slow, value >> shift);
+            prop_assert_eq!(fast, slow);
+        }
+
         #[test]
         fn every_value_comes_back(value: u64, rest: Vec<u8>) {
             let mut out = Vec::new();

@@ -7,6 +7,7 @@
 //! 1. Every stored row was found decodable when it came in.
 //! 2. Nothing that a pinned reader sees is removed or changed, except that versions it cannot tell apart become one.
 
+use crate::encoding::plain::is_plain;
 use crate::encoding::row::{EncodedRow, Stamp};
 use crate::encoding::row_times::RowTimes;
 use crate::error::{Error, ErrorKind, Result};
@@ -59,7 +60,7 @@ impl Contents {
         self.rows.memory_bytes() + self.chunks.memory_bytes() + rest
     }
 
-    /// Takes in a version of a row. Returns its times, and whether the row is new.
+    /// Takes in a version of a row, and its times into `times`, which are of nothing else. Returns whether the row is new.
     ///
     /// # Errors
     /// `Corrupt` if it is not an encoded row, `Busy` if the partition cannot hold more.
@@ -68,19 +69,22 @@ impl Contents {
         &mut self,
         seq: u64,
         stamp: Stamp,
-        bytes: &[u8],
+        row: EncodedRow<'_>,
         pins: &Pins,
-    ) -> Result<(RowTimes, bool)> {
-        let row = EncodedRow::parse(bytes)?;
-        let times = row.times(stamp)?;
+        times: &mut RowTimes,
+    ) -> Result<bool> {
+        row.add_times(stamp, times)?;
         let Ok(now) = u32::try_from(stamp.now) else {
             let (stamp, bytes) = encode(&row.decode(stamp)?, stamp);
-            let (_, is_new) = self.add_row(seq, stamp, &bytes, pins)?;
-            return Ok((times, is_new));
+            let mut same = RowTimes::NONE;
+            return self.add_row(seq, stamp, EncodedRow::parse(&bytes)?, pins, &mut same);
         };
         let seq = self.relative(seq, pins)?;
-        let place = self.chunks.push(bytes)?;
+        let place = self.chunks.push(row.bytes)?;
         let mut entry = Entry::new(row, place, seq, stamp.timestamp, now);
+        if is_plain(&row, times) {
+            entry.set_plain();
+        }
         let probe = Probe::new(row.clustering);
         let spot = self.rows.behind(&probe, &self.chunks);
         let same = self.rows.before(spot).is_some_and(|other| probe.compare(other, &self.chunks).is_eq());
@@ -93,7 +97,7 @@ impl Contents {
                 self.merge_versions(end, count, pins)?;
             }
         }
-        Ok((times, !same))
+        Ok(!same)
     }
 
     /// A sequence number as entries hold it.

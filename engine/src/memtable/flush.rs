@@ -3,21 +3,37 @@
 //! Versions are merged, and what a deletion of the same memtable covers is left out; the deletion stays, since it may
 //! cover something in older files. Expired cells stay too: when they may go is for compactions to decide.
 //!
+//! Where nothing is deleted, plain rows are lent as they are encoded ([`FlushItem::Plain`]): the writer takes them without
+//! building them. The iterator gives the same stream with every row built.
+//!
 //! # Threads
 //! Runs beside readers. A memtable that is flushed takes no more writes; written to meanwhile, what came later may be missing.
 
+use crate::encoding::plain::PlainRow;
+use crate::encoding::row::Stamp;
 use crate::error::Result;
 use crate::memtable::partition::MemPartition;
-use crate::memtable::window::Window;
+use crate::memtable::window::{Found, Window};
 use crate::model::clustering::ClusteringRange;
 use crate::model::fragment::{Fragment, RangeBound};
+use crate::model::key::DecoratedKey;
 use crate::model::life::Deletion;
 use crate::model::reconcile::{merge_deletion, shadow};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
-/// Rows that are decoded ahead.
-const ROWS: usize = 64;
+/// Rows that are looked at at once.
+const ROWS: usize = 128;
+
+/// What comes next in the stream.
+#[derive(Debug)]
+pub enum FlushItem<'a> {
+    /// Anything.
+    Fragment(Fragment),
+    /// A plain row.
+    Plain(PlainRow<'a>),
+}
 
 /// The stream of a memtable's contents in token order. After an error it ends.
 #[derive(Debug)]
@@ -26,7 +42,17 @@ pub struct Flush {
     next: usize,
     current: Option<Current>,
     window: Window,
+    /// The window's rows are taken one by one.
+    walking: bool,
+    /// The partition that is walked, until something of it comes.
+    unannounced: Option<DecoratedKey>,
     ready: VecDeque<Fragment>,
+}
+
+/// What [`Flush::next_item`] gives, without borrowing.
+enum Step {
+    Fragment(Fragment),
+    Plain(Range<usize>, Stamp),
 }
 
 /// The partition that is being read.
@@ -50,11 +76,83 @@ impl Flush {
             next: 0,
             current: None,
             window: Window::new(false),
+            walking: false,
+            unannounced: None,
             ready: VecDeque::with_capacity(ROWS + 8),
         }
     }
 
-    /// Makes the next fragments ready; false when there are none.
+    /// The next item, `None` at the end. After an error there are no more.
+    ///
+    /// # Errors
+    /// `Corrupt` if a stored row cannot be decoded, which was checked when it came in.
+    #[inline]
+    pub fn next_item(&mut self) -> Result<Option<FlushItem<'_>>> {
+        match self.step() {
+            Ok(Some(Step::Fragment(fragment))) => Ok(Some(FlushItem::Fragment(fragment))),
+            Ok(Some(Step::Plain(bytes, stamp))) => {
+                let row = PlainRow::parse(&self.window.bytes()[bytes], stamp)?;
+                Ok(Some(FlushItem::Plain(row)))
+            }
+            Ok(None) => Ok(None),
+            Err(error) => {
+                self.ready.clear();
+                (self.current, self.walking, self.next) = (None, false, self.partitions.len());
+                Err(error)
+            }
+        }
+    }
+
+    #[inline]
+    fn step(&mut self) -> Result<Option<Step>> {
+        loop {
+            if let Some(fragment) = self.ready.pop_front() {
+                return Ok(Some(Step::Fragment(fragment)));
+            }
+            if self.walking {
+                let found = self.window.next_row()?;
+                if self.unannounced.is_some() {
+                    self.announce(found)?;
+                    continue;
+                }
+                match found {
+                    Some(Found::Plain(bytes, stamp)) => return Ok(Some(Step::Plain(bytes, stamp))),
+                    Some(Found::Row(row)) if row.is_empty() => continue,
+                    Some(Found::Row(row)) => return Ok(Some(Step::Fragment(Fragment::Row(row)))),
+                    None => self.walking = false,
+                }
+            }
+            if !self.advance()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Makes the head of the partition ready, and behind it the first row that was found in it.
+    #[cold]
+    fn announce(&mut self, found: Option<Found>) -> Result<()> {
+        let row = match found {
+            Some(Found::Plain(bytes, stamp)) => {
+                PlainRow::parse(&self.window.bytes()[bytes], stamp)?.decode()?
+            }
+            Some(Found::Row(row)) if row.is_empty() => return Ok(()),
+            Some(Found::Row(row)) => row,
+            None => {
+                (self.walking, self.unannounced) = (false, None);
+                return Ok(());
+            }
+        };
+        if let Some(key) = self.unannounced.take() {
+            self.ready.push_back(Fragment::Partition { key, deletion: None });
+        }
+        self.ready.push_back(Fragment::Row(row));
+        if let Some(current) = &mut self.current {
+            current.begun = true;
+        }
+        Ok(())
+    }
+
+    /// Makes the next fragments ready, or the next window to be walked; false when there are none.
     fn advance(&mut self) -> Result<bool> {
         while self.ready.is_empty() {
             let Some(mut current) = self.current.take() else {
@@ -66,6 +164,15 @@ impl Flush {
             let Current { partition, rest, deletion, in_force, written, begun } = &mut current;
             partition.look(rest, ROWS, &mut self.window);
             let ready = &mut self.ready;
+            if deletion.is_none() && in_force.is_none() && self.window.has_no_ranges() {
+                self.unannounced = (!*begun).then(|| partition.key().clone());
+                self.walking = true;
+                if let Some(left) = self.window.rest(rest) {
+                    *rest = left;
+                    self.current = Some(current);
+                }
+                return Ok(true);
+            }
             let mut put = |fragment| {
                 if !*begun {
                     *begun = true;
@@ -129,19 +236,11 @@ fn begin(partition: &Arc<MemPartition>, ready: &mut VecDeque<Fragment>) -> Resul
 impl Iterator for Flush {
     type Item = Result<Fragment>;
 
-    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if let Some(fragment) = self.ready.pop_front() {
-            return Some(Ok(fragment));
-        }
-        match self.advance() {
-            Ok(true) => self.ready.pop_front().map(Ok),
-            Ok(false) => None,
-            Err(error) => {
-                self.ready.clear();
-                (self.current, self.next) = (None, self.partitions.len());
-                Some(Err(error))
-            }
+        match self.next_item().transpose()? {
+            Ok(FlushItem::Fragment(fragment)) => Some(Ok(fragment)),
+            Ok(FlushItem::Plain(row)) => Some(row.decode().map(Fragment::Row)),
+            Err(error) => Some(Err(error)),
         }
     }
 }

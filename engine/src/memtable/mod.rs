@@ -13,7 +13,7 @@
 //!
 //! In reading order: [`pins`] says as of when readers read; `chunks` and `rows` hold rows, `versions` merges those that
 //! nobody can tell apart, `ranges` the range deletions; `contents` puts them together, `window` reads them;
-//! [`partition`] is what others see of it, [`shards`] finds partitions, [`flush`] streams everything.
+//! [`partition`] is what others see of it, [`shards`] finds partitions, [`writer`] writes, [`flush`] streams everything.
 //!
 //! # Invariants
 //! 1. A reader that holds a pin of `seq` sees all batches up to `seq` and nothing of later ones.
@@ -21,7 +21,7 @@
 //! 3. Memory is counted as it is allocated, so that limits hold.
 //!
 //! # Threads
-//! [`Memtable::apply`] by one thread at a time, in ascending `seq`; everything else from any thread at any time.
+//! One [`MemtableWriter`] at a time, in ascending `seq`; everything else from any thread at any time.
 //!
 //! # Not here
 //! When to flush, and which log positions a memtable covers: its owner knows.
@@ -36,17 +36,20 @@ mod window;
 pub mod partition;
 pub mod shards;
 pub mod flush;
+pub mod writer;
 
 use crate::encoding::mutation::OpBody;
 use crate::encoding::row::Stamp;
 use crate::encoding::row_times::RowTimes;
 use crate::error::Result;
 use crate::memtable::flush::Flush;
-use crate::memtable::partition::{Change, MemPartition};
+use crate::memtable::partition::MemPartition;
 use crate::memtable::pins::Pins;
 use crate::memtable::shards::{InOrder, Partitions};
+use crate::memtable::writer::{MemtableWriter, Recent};
 use crate::model::key::{DecoratedKey, TokenRange};
 use crate::model::token::Token;
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering::Relaxed};
 
@@ -56,6 +59,7 @@ pub struct Memtable {
     pins: Arc<Pins>,
     created_micros: i64,
     partitions: Partitions,
+    recent: Mutex<Recent>,
     // Written by the one writer only, hence without read-modify-write.
     memory_bytes: AtomicUsize,
     partition_count: AtomicUsize,
@@ -74,6 +78,7 @@ impl Memtable {
             pins,
             created_micros,
             partitions: Partitions::new(),
+            recent: Mutex::default(),
             memory_bytes: AtomicUsize::new(0),
             partition_count: AtomicUsize::new(0),
             row_count: AtomicUsize::new(0),
@@ -84,51 +89,18 @@ impl Memtable {
         }
     }
 
-    /// Takes in one operation of the batch with sequence number `seq`. By one thread at a time; readers see it once
-    /// `seq` is published.
+    /// Takes in one operation of a batch: see [`MemtableWriter::apply`].
     ///
     /// # Errors
-    /// `Corrupt` if the operation is not well-formed: nothing has changed then. `Busy` if the partition can hold no more.
-    #[inline]
+    /// As [`MemtableWriter::apply`].
     pub fn apply(&self, seq: u64, stamp: Stamp, key: &[u8], token: Token, body: &OpBody<'_>) -> Result<()> {
-        let apply = |partition: &Arc<MemPartition>| partition.apply(seq, stamp, body, &self.pins);
-        let change = match self.partitions.with(token, key, apply) {
-            Some(change) => change,
-            None => {
-                let partition = self.partitions.add(token, key);
-                add(&self.partition_count, 1);
-                add(&self.memory_bytes, partition.bare_bytes());
-                apply(&partition)
-            }
-        };
-        self.note(change)
+        self.writer().apply(seq, stamp, key, token, body)
     }
 
+    /// The writing side, locked for one writer.
     #[inline]
-    fn note(&self, change: Change) -> Result<()> {
-        let (before, after) = change.memory;
-        if before != after {
-            add(&self.memory_bytes, after.wrapping_sub(before));
-        }
-        let (times, is_new) = change.result?;
-        if is_new {
-            add(&self.row_count, 1);
-        }
-        let lower = |bound: &AtomicI64, value| {
-            if value < bound.load(Relaxed) {
-                bound.store(value, Relaxed);
-            }
-        };
-        let raise = |bound: &AtomicI64, value| {
-            if value > bound.load(Relaxed) {
-                bound.store(value, Relaxed);
-            }
-        };
-        lower(&self.min_timestamp, times.min_timestamp);
-        raise(&self.max_timestamp, times.max_timestamp);
-        lower(&self.min_local, times.min_local);
-        raise(&self.max_local, times.max_local);
-        Ok(())
+    pub fn writer(&self) -> MemtableWriter<'_> {
+        MemtableWriter { table: self, recent: self.recent.lock() }
     }
 
     /// The partition with a key.

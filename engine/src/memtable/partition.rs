@@ -21,6 +21,7 @@ use crate::model::key::DecoratedKey;
 use crate::model::life::Deletion;
 use crate::model::reconcile::merge_rows;
 use crate::model::row::Row;
+use crate::model::token::Token;
 use parking_lot::RwLock;
 
 /// A partition as one memtable knows it.
@@ -30,13 +31,18 @@ pub struct MemPartition {
     contents: RwLock<Contents>,
 }
 
-/// What an operation changed.
+/// What an operation changed. Filled in place, since a copy right after would wait for what was just written.
 #[derive(Debug)]
 pub(super) struct Change {
     /// Bytes held before and after.
     pub(super) memory: (usize, usize),
-    /// Times of what came in, and whether it made a row; or why it was refused.
-    pub(super) result: Result<(RowTimes, bool)>,
+    /// Times of what came in.
+    pub(super) times: RowTimes,
+}
+
+impl Change {
+    /// No change so far.
+    pub(super) const NONE: Self = Self { memory: (0, 0), times: RowTimes::NONE };
 }
 
 impl MemPartition {
@@ -50,33 +56,52 @@ impl MemPartition {
         size_of::<Self>() + 2 * size_of::<usize>() + 8 + MAPS + self.key.key.heap_bytes()
     }
 
+    /// Whether it is the partition with this key.
+    #[inline]
+    pub(super) fn is(&self, token: Token, key: &[u8]) -> bool {
+        self.key.token == token && *self.key.key == *key
+    }
+
     /// The partition's key.
     pub fn key(&self) -> &DecoratedKey {
         &self.key
     }
 
+    /// Takes in an operation. Returns whether it made a row.
     #[inline]
-    pub(super) fn apply(&self, seq: u64, stamp: Stamp, body: &OpBody<'_>, pins: &Pins) -> Change {
+    pub(super) fn apply(
+        &self,
+        seq: u64,
+        stamp: Stamp,
+        body: &OpBody<'_>,
+        pins: &Pins,
+        change: &mut Change,
+    ) -> Result<bool> {
         let mut contents = self.contents.write();
-        let before = contents.memory_bytes();
+        change.memory.0 = contents.memory_bytes();
+        let times = &mut change.times;
         let result = match body {
-            OpBody::Row(row) => contents.add_row(seq, stamp, row.bytes, pins),
-            OpBody::Static(row) => {
-                contents.add_static(seq, stamp, row.bytes, pins).map(|times| (times, false))
-            }
+            OpBody::Row(row) => contents.add_row(seq, stamp, *row, pins, times),
+            OpBody::Static(row) => contents.add_static(seq, stamp, row.bytes, pins).map(|of_row| {
+                *times = of_row;
+                false
+            }),
             OpBody::Partition(deletion) => {
                 contents.delete(seq, *deletion, pins);
-                Ok((times_of(*deletion), false))
+                times.add(deletion.timestamp, deletion.local);
+                Ok(false)
             }
             OpBody::Range(range) if range.start >= range.end => {
                 Err(Error::malformed("a range's bounds are wrong"))
             }
             OpBody::Range(range) => {
                 contents.delete_range(seq, range.clone(), pins);
-                Ok((times_of(range.deletion), false))
+                times.add(range.deletion.timestamp, range.deletion.local);
+                Ok(false)
             }
         };
-        Change { memory: (before, contents.memory_bytes()), result }
+        change.memory.1 = contents.memory_bytes();
+        result
     }
 
     /// The deletion of the whole partition, if there is one.
@@ -147,12 +172,6 @@ impl MemPartition {
     pub(super) fn look(&self, range: &ClusteringRange, most_rows: usize, window: &mut Window) {
         window.fill(&self.contents.read(), range, u64::MAX, most_rows);
     }
-}
-
-fn times_of(deletion: Deletion) -> RowTimes {
-    let mut times = RowTimes::NONE;
-    times.add(deletion.timestamp, deletion.local);
-    times
 }
 
 /// What one call of [`MemPartition::read`] has room for.

@@ -25,7 +25,8 @@ const SPLIT: usize = 192;
 /// Entries up to which a leaf's memory doubles; beyond it grows in small steps.
 const DOUBLING: usize = 128;
 /// Length that says: all of the chunk.
-const WHOLE_CHUNK: u32 = (1 << 23) - 1;
+const WHOLE_CHUNK: u32 = (1 << 22) - 1;
+const PLAIN: u32 = 1 << 22;
 const SAME: u32 = 1 << 23;
 /// Clustering bytes that an entry holds: one, and eight as a number.
 const HELD: usize = 9;
@@ -41,7 +42,7 @@ pub(super) struct Entry {
     pub(super) seq: u32,
     now: u32,
     place: u32,
-    /// Byte 0 of the clustering (8 bits), `SAME` (1 bit), length of the row (23 bits).
+    /// Byte 0 of the clustering (8 bits), `SAME` and `PLAIN` (a bit each), length of the row (22 bits).
     meta: u32,
 }
 
@@ -64,6 +65,18 @@ impl Entry {
     #[inline]
     pub(super) fn is_same(&self) -> bool {
         self.meta & SAME != 0
+    }
+
+    /// Whether the row is known to be plain ([`is_plain`](crate::encoding::plain::is_plain)).
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        self.meta & PLAIN != 0
+    }
+
+    /// Says that the row is plain.
+    #[inline]
+    pub(super) fn set_plain(&mut self) {
+        self.meta |= PLAIN;
     }
 
     pub(super) fn set_same(&mut self, same: bool) {
@@ -195,10 +208,11 @@ impl Rows {
         }
         let leaf = match before(&leaf.first) {
             true => last,
-            false => match self.leaves.partition_point(|leaf| before(&leaf.first)).checked_sub(1) {
-                Some(leaf) => leaf,
-                None => return Spot { leaf: 0, at: 0 },
-            },
+            // Steady ingest of a descending table: in front of everything.
+            false if !self.leaves.front().is_some_and(|leaf| before(&leaf.first)) => {
+                return Spot { leaf: 0, at: 0 };
+            }
+            false => self.leaves.partition_point(|leaf| before(&leaf.first)).saturating_sub(1),
         };
         Spot { leaf, at: self.leaves[leaf].entries.partition_point(before) }
     }
@@ -210,7 +224,7 @@ impl Rows {
     }
 
     /// Puts `entry` at `spot`, which is behind its row's other versions. Returns the place before it.
-    #[inline]
+    #[inline(always)] // as below
     pub(super) fn insert(&mut self, spot: Spot, entry: Entry) -> Spot {
         let Some(leaf) = self.leaves.get_mut(spot.leaf) else { return self.new_leaf(spot.leaf, entry) };
         let length = leaf.entries.len();
@@ -228,7 +242,7 @@ impl Rows {
         self.insert_in_leaf(spot, entry)
     }
 
-    #[inline]
+    #[inline(always)] // so that the entry goes from registers to its place, not through memory
     fn insert_in_leaf(&mut self, spot: Spot, entry: Entry) -> Spot {
         let leaf = &mut self.leaves[spot.leaf];
         let capacity = leaf.entries.capacity();
@@ -238,9 +252,13 @@ impl Rows {
             leaf.entries.reserve_exact(more);
             self.held += (leaf.entries.capacity() - capacity) * size_of::<Entry>();
         }
-        leaf.entries.insert(spot.at, entry);
         if spot.at == 0 {
             leaf.first = entry;
+            leaf.entries.push_front(entry);
+        } else if spot.at == leaf.entries.len() {
+            leaf.entries.push_back(entry);
+        } else {
+            leaf.entries.insert(spot.at, entry);
         }
         spot
     }

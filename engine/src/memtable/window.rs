@@ -17,7 +17,9 @@ use crate::model::clustering::{Bound, ClusteringRange};
 use crate::model::fragment::{Fragment, RangeBound, RangeTombstone};
 use crate::model::life::Deletion;
 use crate::model::reconcile::merge_rows;
+use crate::model::row::Row;
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// Most rows in a window.
 pub(super) const MOST_ROWS: usize = 256;
@@ -35,6 +37,16 @@ struct Version {
     stamp: Stamp,
     /// The first version of its row in this window.
     is_first: bool,
+    is_plain: bool,
+}
+
+/// The next row of a window without range deletions.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// A plain row of one version: where its bytes stand in [`Window::bytes`], and its batch's times.
+    Plain(Range<usize>, Stamp),
+    /// Any other row.
+    Row(Row),
 }
 
 /// A copy of a part of a partition. Its buffers serve one look after the other.
@@ -51,6 +63,8 @@ pub(super) struct Window {
     opening: Option<Deletion>,
     points: Vec<Point>,
     recent: Vec<RangeTombstone>,
+    /// The version that [`Window::next_row`] looks at next, and where its bytes begin.
+    next: (usize, usize),
 }
 
 impl Window {
@@ -65,6 +79,7 @@ impl Window {
             opening: None,
             points: Vec::new(),
             recent: Vec::new(),
+            next: (0, 0),
         }
     }
 
@@ -77,6 +92,7 @@ impl Window {
         self.points.clear();
         self.recent.clear();
         self.opening = None;
+        self.next = (0, 0);
         let ranges = contents.rest.as_ref().map(|rest| &rest.ranges);
         if let Some(ranges) = ranges {
             let (start, end) = (&range.start, &range.end);
@@ -121,7 +137,12 @@ impl Window {
             last = Some(*entry);
             if entry.seq <= seen {
                 bytes.extend_from_slice(entry.bytes(chunks));
-                versions.push(Version { end: bytes.len(), stamp: entry.stamp(), is_first });
+                versions.push(Version {
+                    end: bytes.len(),
+                    stamp: entry.stamp(),
+                    is_first,
+                    is_plain: entry.is_plain(),
+                });
                 taken += usize::from(is_first);
                 is_first = false;
             }
@@ -193,6 +214,44 @@ impl Window {
             }
         }
         Ok(true)
+    }
+
+    /// Whether no range deletion touches it.
+    pub(super) fn has_no_ranges(&self) -> bool {
+        self.opening.is_none() && self.points.is_empty() && self.recent.is_empty()
+    }
+
+    /// What rows were copied to.
+    #[inline]
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The next row of a window that [`Window::has_no_ranges`], read forwards; what [`Window::for_each`] gives at once.
+    ///
+    /// # Errors
+    /// `Corrupt` if the row cannot be decoded.
+    #[inline]
+    pub(super) fn next_row(&mut self) -> Result<Option<Found>> {
+        let (mut next, mut begin) = self.next;
+        let Some(version) = self.versions.get(next) else { return Ok(None) };
+        let is_last = |next: usize| self.versions.get(next + 1).is_none_or(|version| version.is_first);
+        let found = if version.is_plain && is_last(next) {
+            let bytes = begin..version.end;
+            (next, begin) = (next + 1, version.end);
+            Found::Plain(bytes, version.stamp)
+        } else {
+            let mut row = EncodedRow::parse(&self.bytes[begin..version.end])?.decode(version.stamp)?;
+            (next, begin) = (next + 1, version.end);
+            while let Some(version) = self.versions.get(next).filter(|version| !version.is_first) {
+                let other = EncodedRow::parse(&self.bytes[begin..version.end])?.decode(version.stamp)?;
+                row = merge_rows(row, other);
+                (next, begin) = (next + 1, version.end);
+            }
+            Found::Row(row)
+        };
+        self.next = (next, begin);
+        Ok(Some(found))
     }
 
     /// Where the deletion in force may change, in the direction of reading, and to what; the near edge first.

@@ -172,6 +172,7 @@ impl SsTableWriter {
         let fits = match &first {
             Place::Static | Place::Start => matches!(current.place, Place::Start),
             Place::Row(row) => current.place.before_row(row),
+            Place::Plain(order) => current.place.before_order(order),
             Place::Bound(bound) => current.place.before_bound(bound),
         };
         if !fits {
@@ -211,6 +212,7 @@ impl Place {
         match self {
             Self::Bound(last) => *last <= entry.summary.first,
             Self::Row(last) => entry.summary.first.cmp_row(last.order()).is_gt(),
+            Self::Plain(last) => entry.summary.first.cmp_row(last).is_gt(),
             Self::Start | Self::Static => true,
         }
     }

@@ -3,6 +3,7 @@
 mod copying;
 mod damage;
 mod example;
+mod plain;
 mod sample;
 
 use super::cache::BlockCache;

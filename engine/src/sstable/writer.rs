@@ -12,6 +12,7 @@
 //! 3. A partition begins in the same block as its first item; a partition with neither item nor deletion is not written.
 //! 4. After an error the writer does nothing but fail.
 
+use crate::encoding::plain::PlainRow;
 use crate::env::{Env, WritableFile, temporary};
 use crate::error::{Error, Result};
 use crate::model::clustering::{Bound, ClusteringRange};
@@ -190,6 +191,24 @@ impl SsTableWriter {
         })
     }
 
+    /// Pushes a row as a memtable holds it, without building it.
+    #[inline]
+    pub fn push_plain(&mut self, row: &PlainRow<'_>) -> Result<()> {
+        self.guard(|writer| {
+            let current = writer.start_item()?;
+            if !current.place.before_order(row.clustering) {
+                return Err(out_of_order("row"));
+            }
+            let first = matches!(current.place, Place::Start | Place::Static);
+            current.place.move_to(row.clustering);
+            writer.count_item();
+            if first {
+                writer.widen_start(&Bound::before(row.clustering));
+            }
+            writer.block.push_plain(row)
+        })
+    }
+
     /// Pushes a place where the range deletion in force changes.
     pub fn push_bound(&mut self, bound: &RangeBound) -> Result<()> {
         self.guard(|writer| {
@@ -294,6 +313,7 @@ impl SsTableWriter {
         }
         let end = match self.current.as_ref().map(|current| &current.place) {
             Some(Place::Row(last)) => Bound::after(last.order()),
+            Some(Place::Plain(last)) => Bound::after(last),
             Some(Place::Bound(last)) => last.clone(),
             _ => return Ok(()),
         };

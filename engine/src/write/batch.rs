@@ -15,6 +15,7 @@ use crate::model::clustering::Clustering;
 use crate::model::life::{Deletion, MAX_TTL};
 use crate::model::row::{Complex, Row};
 use crate::model::schema::{Column, ColumnKind, TableSchema};
+use crate::model::types::CqlType;
 use crate::write::collection;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -378,9 +379,13 @@ impl WriteBatch {
         let wire = &mut self.wire;
         let cells = |row: &mut RowEncoder<'_>| {
             for (column, arg) in columns {
-                match arg {
-                    Arg::Unset => {}
-                    Arg::Null => row.tombstone(column.id),
+                match (arg, &column.ty) {
+                    (Arg::Unset, _) => {}
+                    (Arg::Null, _) => row.tombstone(column.id),
+                    // The usual numbers go without the detour over a buffer.
+                    (Arg::Double(v), CqlType::Double) => row.eight(column.id, v.to_be_bytes()),
+                    (Arg::Int(v), CqlType::Bigint) => row.eight(column.id, v.to_be_bytes()),
+                    (Arg::Float(v), CqlType::Float) => row.four(column.id, v.to_be_bytes()),
                     _ => {
                         wire.clear();
                         arg.put_wire(&column.ty, wire).map_err(|e| in_column(table, column, &e))?;

@@ -32,6 +32,7 @@ use crate::env::UniqueMicros;
 use crate::error::{Error, Result};
 use crate::memtable::Memtable;
 use crate::memtable::pins::Pins;
+use crate::memtable::writer::MemtableWriter;
 use crate::model::position::LogPosition;
 use crate::model::schema::TableId;
 use crate::model::token::Token;
@@ -396,15 +397,22 @@ pub fn apply(bytes: &[u8], seq: u64, views: &[(Arc<TableState>, Arc<TableView>)]
     let reader = BatchReader::new(bytes)?;
     let stamp = reader.stamp();
     let mut last: (&[u8], Token) = (&[], Token::of(&[]));
+    let mut writer: Option<(TableId, MemtableWriter<'_>)> = None;
     for op in reader {
         let op = op?;
-        let view = views.iter().find(|(table, _)| table.id() == op.table);
-        let (_, view) =
-            view.ok_or_else(|| Error::not_found(format!("table number {} does not exist", op.table.0)))?;
         if !std::ptr::eq(last.0, op.key) {
             last = (op.key, Token::of(op.key));
         }
-        view.active.apply(seq, stamp, op.key, last.1, &op.body)?;
+        let (_, writer) = match &mut writer {
+            Some(writer) if writer.0 == op.table => writer,
+            other => {
+                let view = views.iter().find(|(table, _)| table.id() == op.table);
+                let none = || Error::not_found(format!("table number {} does not exist", op.table.0));
+                let (_, view) = view.ok_or_else(none)?;
+                other.insert((op.table, view.active.writer()))
+            }
+        };
+        writer.apply(seq, stamp, op.key, last.1, &op.body)?;
     }
     Ok(())
 }

@@ -2,7 +2,8 @@
 //!
 //! Flush and compaction push fragments until [`BlockBuilder::is_full`], then [`BlockBuilder::finish`]; a partition that goes on is
 //! begun again in the next block. Runs of rows that come from another block as they are go through
-//! [`BlockBuilder::push_rows_from`](crate::sstable::block::append).
+//! [`BlockBuilder::push_rows_from`](crate::sstable::block::append), rows as memtables hold them through
+//! [`BlockBuilder::push_plain`](crate::sstable::block::plain).
 //!
 //! # Invariants
 //! 1. After an error the builder's contents are undefined: the writer gives up.
@@ -45,7 +46,7 @@ pub const FULL_WEIGHT: usize = 16 * 1024;
 /// The most items or partitions that a block can have.
 pub const MAX_ITEMS: usize = 65_536;
 /// The most bytes that one row may have in a block: lanes of byte strings address 32 bits.
-const MAX_WEIGHT: usize = 1 << 31;
+pub(super) const MAX_WEIGHT: usize = 1 << 31;
 
 /// Kinds of items.
 pub(crate) mod kind {
@@ -89,6 +90,8 @@ pub struct BlockBuilder {
 pub(super) enum Last {
     Nothing,
     Row(crate::model::clustering::Clustering),
+    /// The clustering of a row, in a buffer that serves for the next row too.
+    Plain(Vec<u8>),
     Bound(Bound),
 }
 
@@ -226,7 +229,8 @@ impl BlockBuilder {
         self.items() >= FULL_ITEMS || self.weight >= FULL_WEIGHT || self.items_of.len() >= FULL_ITEMS
     }
 
-    fn push_life(&mut self, kind: i64, life: &Liveness) {
+    #[inline]
+    pub(super) fn push_life(&mut self, kind: i64, life: &Liveness) {
         self.kinds.push(kind);
         self.timestamps.push(life.timestamp);
         self.ttls.push(life.ttl.into());
@@ -275,7 +279,7 @@ impl BlockBuilder {
 
     /// The slot of column `id`, which is not before `slot`.
     #[inline]
-    fn slot_from(&self, slot: usize, end: usize, id: ColumnId, multicell: bool) -> Result<usize> {
+    pub(super) fn slot_from(&self, slot: usize, end: usize, id: ColumnId, multicell: bool) -> Result<usize> {
         let columns = &self.schema.columns()[slot..end];
         let found = match columns.first() {
             Some(first) if first.id == id => Some(slot),
@@ -389,6 +393,7 @@ impl BlockBuilder {
         let last = match &self.last {
             Last::Nothing => Bound::bottom(),
             Last::Row(clustering) => Bound::after(clustering.order()),
+            Last::Plain(order) => Bound::after(order),
             Last::Bound(bound) => bound.clone(),
         };
         BlockSummary {
@@ -439,6 +444,7 @@ fn reference_of(row: &Row) -> Liveness {
     Liveness::new(deleted.or_else(complex).unwrap_or(0))
 }
 
-fn too_large() -> Error {
+#[cold]
+pub(super) fn too_large() -> Error {
     Error::invalid("a row, or the rows of one block, are too large to be stored")
 }

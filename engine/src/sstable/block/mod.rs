@@ -1,7 +1,7 @@
 //! The data block: up to 1024 rows and range bounds of one or more partitions, column by column.
 //!
 //! ```text
-//! BlockBuilder   rows and bounds in, lanes in memory      builder, append
+//! BlockBuilder   rows and bounds in, lanes in memory      builder, append, plain
 //!   finish       lanes encoded, directory, checksum       writer
 //!                what the index keeps of it               summary
 //! DecodedBlock   checksum, directory; lanes on demand     decoded, directory
@@ -21,6 +21,7 @@ pub mod summary;
 mod writer;
 pub mod builder;
 pub mod append;
+pub mod plain;
 mod directory;
 pub mod shape;
 pub mod decoded;

@@ -120,15 +120,21 @@ impl<'a> ByteReaderRaw<'a> {
 /// `Corrupt` if it is not one of these columns.
 #[inline]
 pub(crate) fn push_clustering(places: &mut [PlaceBuilder], clustering: &Clustering) -> Result<usize> {
-    let mut weight = 0;
     if let Some(raw) = clustering.raw() {
+        let mut weight = 0;
         let mut raw = ByteReaderRaw::new(raw);
         for place in places {
             weight += place.push_wire(raw.next()?)?;
         }
         return Ok(weight);
     }
-    let mut order = clustering.order();
+    push_order(places, clustering.order())
+}
+
+/// Appends a clustering that its order gives back; returns its weight. Errors as for [`push_clustering`].
+#[inline]
+pub(crate) fn push_order(places: &mut [PlaceBuilder], mut order: &[u8]) -> Result<usize> {
+    let mut weight = 0;
     for place in places {
         let (length, bytes) = place.push_component(order)?;
         order = &order[length..];

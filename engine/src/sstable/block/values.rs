@@ -67,6 +67,32 @@ impl Values {
         }
     }
 
+    /// Appends the value whose wire form is the eight bytes of `number`, big-endian.
+    ///
+    /// # Errors
+    /// As [`Values::push_wire`]; so below.
+    #[inline]
+    pub(crate) fn push_eight(&mut self, number: u64) -> Result<()> {
+        match self {
+            Self::Doubles(values) => values.push(f64::from_bits(number)),
+            Self::Ints(IntWidth::I64, values) => values.push(number.cast_signed()),
+            other => return other.push_wire(&number.to_be_bytes()).map(drop),
+        }
+        Ok(())
+    }
+
+    /// The same for four bytes.
+    #[inline]
+    pub(crate) fn push_four(&mut self, number: u32) -> Result<()> {
+        match self {
+            Self::Ints(IntWidth::I32, values) => values.push(number.cast_signed().into()),
+            Self::Ints(IntWidth::U32, values) => values.push(number.into()),
+            Self::Floats(values) => values.push(f32::from_bits(number)),
+            other => return other.push_wire(&number.to_be_bytes()).map(drop),
+        }
+        Ok(())
+    }
+
     /// Appends zero or the empty string.
     pub(crate) fn push_zero(&mut self) {
         match self {

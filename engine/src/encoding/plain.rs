@@ -1,0 +1,147 @@
+//! Plain rows: those that a flush takes from the memtable's bytes into a block without building them.
+//!
+//! A row is plain if it was inserted whole at one time: it has its marker, no deletion, no collection, no clustering kept
+//! as written besides its order, and all that is in it has one write time. That is nearly every row of nearly every
+//! table; building cells of the others costs more than their encoding. Memtables find out when a row comes in
+//! ([`is_plain`]), flushes hand it on as [`PlainRow`], and the block builder walks its cells with [`PlainCells`].
+//!
+//! # Invariants
+//! 1. The cells of a [`PlainRow`] are those of [`EncodedRow::decode`], in the same order.
+
+use crate::encoding::bytes::ByteReader;
+use crate::encoding::row::{
+    BYTES, COMPLEX, DECIMAL, DELETION, EXPIRY, EncodedRow, FAR, INT4, INT8, LIFE, MARKER, OWN, RAW, RAW4,
+    RAW8, SCALES, Stamp, TOMBSTONE, TTL, read_own, read_ttl,
+};
+use crate::encoding::row_times::RowTimes;
+use crate::encoding::varint::unzigzag;
+use crate::error::Result;
+use crate::model::cell::{Cell, ColumnId};
+use crate::model::life::{Liveness, NEVER};
+use crate::model::row::Row;
+
+/// Whether a row is plain; `times` are its own.
+#[inline]
+pub fn is_plain(row: &EncodedRow<'_>, times: &RowTimes) -> bool {
+    let flags = row.bytes.first().copied().unwrap_or(0);
+    flags & (MARKER | RAW | DELETION | COMPLEX) == MARKER && times.min_timestamp == times.max_timestamp
+}
+
+/// A plain row with its head read.
+#[derive(Clone, Debug)]
+pub struct PlainRow<'a> {
+    /// Its byte-comparable clustering.
+    pub clustering: &'a [u8],
+    /// The life of its marker and of cells without one of their own.
+    pub life: Liveness,
+    stamp: Stamp,
+    cells: ByteReader<'a>,
+    bytes: &'a [u8],
+}
+
+impl<'a> PlainRow<'a> {
+    /// Reads the head of a row that [`is_plain`], written with `stamp`.
+    ///
+    /// # Errors
+    /// `Corrupt` if the bytes are no such row.
+    #[inline]
+    pub fn parse(bytes: &'a [u8], stamp: Stamp) -> Result<Self> {
+        let mut reader = ByteReader::new(bytes);
+        let flags = reader.u8()?;
+        if flags & (MARKER | RAW | DELETION | COMPLEX) != MARKER {
+            return Err(reader.error("a row is not a plain one"));
+        }
+        let clustering = reader.bytes()?;
+        let timestamp = if flags & LIFE != 0 { reader.i64()? } else { stamp.timestamp };
+        let ttl = if flags & TTL != 0 { read_ttl(&mut reader)? } else { 0 };
+        let expiry = match ttl {
+            0 => NEVER,
+            _ if flags & EXPIRY != 0 => reader.signed()?,
+            _ => stamp.now.saturating_add(i64::from(ttl)),
+        };
+        Ok(Self { clustering, life: Liveness { timestamp, ttl, expiry }, stamp, cells: reader, bytes })
+    }
+
+    /// Its cells by ascending column.
+    #[inline]
+    pub fn cells(&self) -> PlainCells<'a> {
+        PlainCells { reader: self.cells.clone(), next: 0, timestamp: self.life.timestamp, stamp: self.stamp }
+    }
+
+    /// The row itself.
+    ///
+    /// # Errors
+    /// As [`EncodedRow::decode`].
+    pub fn decode(&self) -> Result<Row> {
+        EncodedRow { clustering: self.clustering, bytes: self.bytes }.decode(self.stamp)
+    }
+}
+
+/// A cell as it is encoded.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PlainCell<'a> {
+    /// A live value of eight bytes with the row's life: the number that its wire bytes are, big-endian.
+    Eight(u64),
+    /// The same of four bytes.
+    Four(u32),
+    /// A live value of any other length.
+    Bytes(&'a [u8]),
+    /// A tombstone, or a value with a TTL of its own.
+    Other(Cell),
+}
+
+/// Walks over the cells of a row.
+#[derive(Clone, Debug)]
+pub struct PlainCells<'a> {
+    reader: ByteReader<'a>,
+    next: u32,
+    timestamp: i64,
+    stamp: Stamp,
+}
+
+impl<'a> PlainCells<'a> {
+    /// The next cell, `None` after the last.
+    ///
+    /// # Errors
+    /// `Corrupt` if the bytes are not an encoded row; then nothing more can be read.
+    #[inline]
+    pub fn next_cell(&mut self) -> Result<Option<(ColumnId, PlainCell<'a>)>> {
+        if self.reader.is_empty() {
+            return Ok(None);
+        }
+        let reader = &mut self.reader;
+        let head = reader.u8()?;
+        let gap = match u32::from(head >> 3) {
+            FAR => u32::try_from(reader.varint()?).ok(),
+            gap => Some(gap),
+        };
+        let column = gap.and_then(|gap| self.next.checked_add(gap)).filter(|column| *column < u32::MAX);
+        let column = column.ok_or_else(|| reader.error("column number is too large"))?;
+        self.next = column + 1;
+        let cell = match head & 7 {
+            INT8 => PlainCell::Eight(unzigzag(reader.varint()?).cast_unsigned()),
+            DECIMAL => {
+                let code = reader.varint()?;
+                let scale = SCALES.get((code & 3) as usize);
+                let scale = scale.ok_or_else(|| reader.error("unknown number of decimals"))?;
+                PlainCell::Eight((unzigzag(code >> 2) as f64 / scale).to_bits())
+            }
+            RAW8 => PlainCell::Eight(u64::from_be_bytes(reader.array()?)),
+            INT4 => {
+                let value = i32::try_from(unzigzag(reader.varint()?));
+                let value = value.map_err(|_| reader.error("a 4-byte number is too large"))?;
+                PlainCell::Four(value.cast_unsigned())
+            }
+            RAW4 => PlainCell::Four(u32::from_be_bytes(reader.array()?)),
+            BYTES => PlainCell::Bytes(reader.bytes()?),
+            TOMBSTONE => PlainCell::Other(Cell::tombstone(self.timestamp, self.stamp.now)),
+            OWN => PlainCell::Other(read_own(reader, self.timestamp, self.stamp)?),
+            _ => return Err(reader.error("unknown form of a value")),
+        };
+        Ok(Some((ColumnId(column), cell)))
+    }
+}
+
+#[cfg(test)]
+#[path = "plain_tests.rs"]
+mod tests;
