@@ -457,3 +457,27 @@ fn case_73_large_collections_work_and_cells_over_the_limit_are_refused() {
     table.flush().unwrap();
     assert_eq!(table.get(&row![2]).unwrap().unwrap().get::<&[u8]>("b").unwrap().len(), 1 << 20);
 }
+
+/// Rows without a marker, of which only some have a collection, read without that column.
+#[test]
+fn rows_that_only_an_unread_collection_or_another_column_holds_are_seen() {
+    let store = Store::default();
+    let list = CqlType::List(Box::new(CqlType::Int));
+    let schema = Schema::table("u").partition_key("p", CqlType::Int).clustering("c", CqlType::Int);
+    let table = store.create(schema.column("a", CqlType::Int).column("l", list));
+    for c in 0..10 {
+        let key = |column: &'static str, value: skep_engine::Arg<'static>| {
+            [("p", 1.into()), ("c", c.into()), (column, value)]
+        };
+        match c % 3 {
+            0 => table.update(&key("l", Value::List(vec![Value::Int(c)]).into()), With::DEFAULT).unwrap(),
+            _ => table.update(&key("a", c.into()), With::DEFAULT).unwrap(),
+        };
+    }
+    for _ in 0..2 {
+        assert_eq!(ints(table.slice(&row![1], ..).columns(&["c"]), "c"), (0..10).collect::<Vec<_>>());
+        assert_eq!(ints(table.slice(&row![1], 4..6).columns(&["c", "a"]), "a"), [4, 5]);
+        assert_eq!(table.scan().count().unwrap(), 10);
+        table.flush().unwrap();
+    }
+}
