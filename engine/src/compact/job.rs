@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! index entries -> segments --one input, nothing to purge--> blocks copied unread, or lane by lane
+//!                           |-rows alone, nothing to purge--> lane by lane, by runs
 //!                           \-else-> streams -> merge -> purge -> rows
 //! ```
 //! The background worker calls [`run`] with a [`Task`] of a strategy and installs the [`Outcome`]: outputs in, inputs out, in one
@@ -13,6 +14,7 @@
 //! 3. The output does not depend on which blocks were copied, but for how it is cut into blocks.
 
 use crate::compact::history::Record;
+use crate::compact::interleave::{Input, interleave};
 use crate::compact::output::{OutputPlan, Outputs, Rolling};
 use crate::compact::pace::{Cancel, Pace};
 use crate::compact::purge::{Outside, Purge, Purged};
@@ -237,7 +239,12 @@ struct Meter {
 impl Meter {
     #[inline]
     fn step(&mut self, job: &Job<'_>) -> Result<()> {
-        self.steps += 1;
+        self.steps(1, job)
+    }
+
+    #[inline]
+    fn steps(&mut self, count: usize, job: &Job<'_>) -> Result<()> {
+        self.steps = self.steps.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
         if self.steps < STEP { Ok(()) } else { self.spend(job) }
     }
 
@@ -282,6 +289,7 @@ impl<'a> Run<'a> {
                 [part] if self.purge.leaves_alone(segment.min_local, segment.min_timestamp) => {
                     self.take_over(part)?;
                 }
+                _ if self.has_rows_alone(&segment) => self.interleave(segment)?,
                 _ => self.merge(segment)?,
             }
         }
@@ -332,6 +340,24 @@ impl<'a> Run<'a> {
             self.out.writer()?.push_rows_from(&decoded, partition.items)?;
         }
         Ok(())
+    }
+
+    /// Whether the segment's rows go to the output as they are, but for equal ones: nothing has expired, and nothing goes.
+    fn has_rows_alone(&self, segment: &Segment) -> bool {
+        segment.rows_only
+            && segment.min_local > self.job.now_seconds
+            && self.purge.leaves_alone(segment.min_local, segment.min_timestamp)
+            && segment.parts.iter().all(|part| self.same_columns[part.source])
+    }
+
+    fn interleave(&mut self, segment: Segment) -> Result<()> {
+        let (job, projections, meter) = (self.job, &self.projections, &mut self.meter);
+        let inputs = segment.parts.into_iter().map(|Part { source, first, blocks }| {
+            let projection = Arc::clone(&projections[source]);
+            Input::new(&job.inputs[source], projection, job.progress, first, blocks)
+        });
+        let mut inputs: Vec<_> = inputs.collect();
+        interleave(&mut inputs, &mut self.out, |rows| meter.steps(rows, job))
     }
 
     fn merge(&mut self, segment: Segment) -> Result<()> {

@@ -27,6 +27,7 @@ mod window;
 pub mod split;
 mod segments;
 mod stream;
+mod interleave;
 mod output;
 pub mod pace;
 pub mod outside;

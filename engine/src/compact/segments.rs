@@ -44,6 +44,8 @@ pub(crate) struct Segment {
     pub(crate) min_local: i64,
     /// Earliest write time in any of the blocks.
     pub(crate) min_timestamp: i64,
+    /// Whether there is nothing but rows: no static rows, no deletions of partitions or ranges.
+    pub(crate) rows_only: bool,
 }
 
 /// The sweep over all inputs.
@@ -78,7 +80,8 @@ impl Segments {
         let starts = self.sources.iter().enumerate();
         let first = starts.filter_map(|(i, s)| s.next.as_ref().map(|(start, _)| (start, i))).min();
         let Some((_, first)) = first else { return Ok(None) };
-        let mut segment = Segment { parts: Vec::new(), min_local: i64::MAX, min_timestamp: i64::MAX };
+        let mut segment =
+            Segment { parts: Vec::new(), min_local: i64::MAX, min_timestamp: i64::MAX, rows_only: true };
         let mut end = self.take(first, &mut segment)?;
         loop {
             let touches = |s: &Source| s.next.as_ref().is_some_and(|(start, _)| *start <= end);
@@ -96,6 +99,9 @@ impl Segments {
         };
         segment.min_local = segment.min_local.min(block.zone().min_local);
         segment.min_timestamp = segment.min_timestamp.min(block.zone().min_timestamp);
+        let zone = block.zone();
+        segment.rows_only &=
+            !block.open && zone.partition_tombstones + zone.range_tombstones + zone.static_rows == 0;
         source.last = Some(end.clone());
         source.look_ahead()?;
         match segment.parts.iter_mut().find(|part| part.source == i) {

@@ -22,6 +22,7 @@ use crate::read::query::{Projection, Query, TombstoneLimits};
 use crate::read::reader::{Reader, Rows};
 use crate::read::snapshot::Snapshot;
 use crate::view::TableView;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// A table at one moment: what a [`Table`] was when a read began, or a table of a [`Snapshot`](crate::Snapshot).
@@ -60,25 +61,7 @@ impl TableSnapshot {
     /// # Errors
     /// As [`TableSnapshot::get`].
     pub fn get_columns(&self, key: &[Arg<'_>], columns: &Arc<Projection>) -> Result<Option<Row>> {
-        let schema = self.schema();
-        let parts = schema.partition_key().len();
-        if key.len() != parts + schema.clustering().len() {
-            let names: Vec<_> =
-                schema.partition_key().iter().chain(schema.clustering()).map(|c| c.name.as_str()).collect();
-            let text = format!(
-                "the primary key is ({}): {} values expected, {} given",
-                names.join(", "),
-                names.len(),
-                key.len()
-            );
-            return Err(Error::invalid(text).in_table(schema.full_name()));
-        }
-        let mut buffer = Vec::with_capacity(64);
-        bind::partition_key(schema, &key[..parts], &mut buffer)?;
-        let partition = DecoratedKey::new(&buffer);
-        let clustering = bind::clustering(schema, &key[parts..], &mut buffer)?;
-        read::point::read_row(&self.snapshot, &partition, clustering.order(), columns, self.now)
-            .map_err(|error| error.in_table(schema.full_name()))
+        get_row(self.snapshot.view(), self.snapshot.seq(), key, columns, self.now)
     }
 
     /// Rows of one partition: `partition` is its key (`&row![...]`), `range` is `..`, `t0..t1`, `t0..=t1`, `t0..`, or a
@@ -126,6 +109,45 @@ impl TableSnapshot {
 pub(crate) fn declared_columns(schema: &Arc<TableSchema>) -> Arc<Projection> {
     let names: Vec<&str> = schema.declared().map(|column| column.name.as_str()).collect();
     Projection::of(schema, &names).unwrap_or_else(|_| Projection::all(schema))
+}
+
+thread_local! {
+    /// Keys of point reads are put together here, so that none of them allocates.
+    static KEY: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// The row with primary key `key` in a view, for a reader that has pinned `seq`.
+fn get_row(
+    view: &TableView,
+    seq: u64,
+    key: &[Arg<'_>],
+    columns: &Arc<Projection>,
+    now: i64,
+) -> Result<Option<Row>> {
+    let schema = columns.schema();
+    let parts = schema.partition_key().len();
+    if key.len() != parts + schema.clustering().len() {
+        return Err(wrong_key(schema, key.len()));
+    }
+    let mut buffer = KEY.take();
+    buffer.clear();
+    let bound = bind::partition_key(schema, &key[..parts], &mut buffer).and_then(|()| {
+        let partition = DecoratedKey::new(&buffer);
+        Ok((partition, bind::clustering(schema, &key[parts..], &mut buffer)?))
+    });
+    KEY.set(buffer);
+    let (partition, clustering) = bound?;
+    read::point::read_row_at(view, seq, &partition, clustering.order(), columns, now)
+        .map_err(|error| error.in_table(schema.full_name()))
+}
+
+#[cold]
+fn wrong_key(schema: &TableSchema, given: usize) -> Error {
+    let names: Vec<_> =
+        schema.partition_key().iter().chain(schema.clustering()).map(|c| c.name.as_str()).collect();
+    let text =
+        format!("the primary key is ({}): {} values expected, {given} given", names.join(", "), names.len());
+    Error::invalid(text).in_table(schema.full_name())
 }
 
 /// Which partitions.
@@ -397,7 +419,16 @@ impl Table {
     /// # Errors
     /// As [`TableSnapshot::get`].
     pub fn get(&self, key: &[Arg<'_>]) -> Result<Option<Row>> {
-        self.snapshot().get(key)
+        let inner = self.inner();
+        loop {
+            // As `Snapshot::take` does, without what a longer read needs.
+            let pin = inner.commit.pins.pin();
+            let view = self.state().view();
+            if view.flushed_seq <= pin.seq() {
+                let columns = self.all_columns(&view.schema);
+                return get_row(&view, pin.seq(), key, &columns, inner.now_seconds());
+            }
+        }
     }
 
     /// Rows of one partition; see [`TableSnapshot::slice`].

@@ -88,6 +88,13 @@ impl Bound {
     }
 
     fn closed(prefix: &[u8], last: u8) -> Self {
+        // Nearly all are short enough to need no allocation.
+        let mut short = [0; 22];
+        if let Some(bytes) = short.get_mut(..=prefix.len()) {
+            bytes[..prefix.len()].copy_from_slice(prefix);
+            bytes[prefix.len()] = last;
+            return Self(Bytes::new(bytes));
+        }
         let mut bytes = Vec::with_capacity(prefix.len() + 1);
         bytes.extend_from_slice(prefix);
         bytes.push(last);

@@ -23,8 +23,9 @@ use crate::sstable::block::column::{ColumnData, state};
 use crate::sstable::block::decoded::{DecodedBlock, ItemKind};
 use crate::sstable::block::rows::Projection as BlockProjection;
 use crate::sstable::layout::{BlockSchema, LaneKind};
+use std::cell::RefCell;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// Where the columns of a result are in the blocks of one file.
 #[derive(Debug)]
@@ -49,7 +50,40 @@ enum LaneOf {
     Absent,
 }
 
+/// How many lane maps a thread keeps for its next reads.
+const RECENT: usize = 8;
+
+/// A map, and what it is of: held weakly, so that an address cannot mean another one.
+type RecentMap = (Weak<Projection>, Weak<BlockSchema>, Arc<LaneMap>);
+
+thread_local! {
+    /// The maps that this thread made last: nearly all of its reads ask for the same columns of files with the same layout.
+    static RECENT_MAPS: RefCell<Vec<RecentMap>> = const { RefCell::new(Vec::new()) };
+}
+
 impl LaneMap {
+    /// [`LaneMap::new`], or the one that this thread has made before.
+    pub(crate) fn shared(columns: &Arc<Projection>, file: &Arc<BlockSchema>) -> Arc<Self> {
+        let known = RECENT_MAPS.try_with(|maps| {
+            let mut maps = maps.borrow_mut();
+            let is_of = |(of_columns, of_file, _): &RecentMap| {
+                std::ptr::eq(of_columns.as_ptr(), Arc::as_ptr(columns))
+                    && std::ptr::eq(of_file.as_ptr(), Arc::as_ptr(file))
+            };
+            if let Some((_, _, map)) = maps.iter().find(|map| is_of(map)) {
+                return Arc::clone(map);
+            }
+            let map = Arc::new(Self::new(columns, file));
+            if maps.len() == RECENT {
+                maps.remove(0);
+            }
+            maps.push((Arc::downgrade(columns), Arc::downgrade(file), Arc::clone(&map)));
+            map
+        });
+        // Without a thread's storage (it is ending) there is nothing to share.
+        known.unwrap_or_else(|_| Arc::new(Self::new(columns, file)))
+    }
+
     /// For a result of `columns` out of files written with `file`.
     pub(crate) fn new(columns: &Projection, file: &BlockSchema) -> Self {
         let schema = columns.schema();

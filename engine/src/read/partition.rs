@@ -60,11 +60,11 @@ impl RunReader for SsCursor {
 pub(crate) struct LaneMaps(Vec<(Arc<BlockSchema>, Arc<LaneMap>)>);
 
 impl LaneMaps {
-    pub(crate) fn of(&mut self, columns: &Projection, layout: &Arc<BlockSchema>) -> Arc<LaneMap> {
+    pub(crate) fn of(&mut self, columns: &Arc<Projection>, layout: &Arc<BlockSchema>) -> Arc<LaneMap> {
         if let Some((_, lanes)) = self.0.iter().find(|(known, _)| Arc::ptr_eq(known, layout)) {
             return lanes.clone();
         }
-        let lanes = Arc::new(LaneMap::new(columns, layout));
+        let lanes = LaneMap::shared(columns, layout);
         self.0.push((layout.clone(), lanes.clone()));
         lanes
     }

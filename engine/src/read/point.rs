@@ -1,10 +1,12 @@
 //! One row by its full key: no slices, no merge of streams.
 //!
-//! The versions of the row and the deletions over its place are collected from every source, newest first. A file is not
+//! A row that one file alone has, with nothing deleted about it, is handed out as a view of the file's block. Otherwise
+//! the versions of the row and the deletions over its place are collected from every source, newest first. A file is not
 //! opened if the row found so far cannot change any more: it exists by its marker, has a cell of every column that is asked for, and all
 //! of that is newer than anything in the file. Then neither values nor deletions of the file could win.
 
 use crate::error::Result;
+use crate::memtable::Memtable;
 use crate::model::clustering::ClusteringRange;
 use crate::model::fragment::Fragment;
 use crate::model::key::DecoratedKey;
@@ -14,10 +16,14 @@ use crate::model::row::Row as ModelRow;
 use crate::model::token::hash128;
 use crate::read::batch::{Batch, Row};
 use crate::read::builder::{BatchBuilder, PartitionHead};
+use crate::read::lanes::{LaneMap, batch_of_run};
 use crate::read::query::{Projection, TombstoneLimits};
-use crate::read::resolve::Resolver;
+use crate::read::resolve::{Counts, Resolver};
 use crate::read::snapshot::Snapshot;
+use crate::read::source::Run;
+use crate::sstable::point::{Found as FoundInFile, SoughtRow};
 use crate::sstable::reader::SsTable;
+use crate::view::TableView;
 use std::sync::Arc;
 
 /// The row of partition `key` at `clustering` (byte-comparable, all columns) as it is seen at second `now`.
@@ -31,7 +37,72 @@ pub fn read_row(
     columns: &Arc<Projection>,
     now: i64,
 ) -> Result<Option<Row>> {
-    let view = snapshot.view();
+    read_row_at(snapshot.view(), snapshot.seq(), key, clustering, columns, now)
+}
+
+/// [`read_row`] of a view, for a reader that has pinned `seq` before it took the view and holds the pin.
+pub(crate) fn read_row_at(
+    view: &TableView,
+    seq: u64,
+    key: &DecoratedKey,
+    clustering: &[u8],
+    columns: &Arc<Projection>,
+    now: i64,
+) -> Result<Option<Row>> {
+    match read_alone(view, key, clustering, columns, now)? {
+        Some(row) => Ok(row),
+        None => read_merged(view, seq, key, clustering, columns, now),
+    }
+}
+
+/// The usual case: no memtable has the partition, one file at most has the row, and nothing is deleted or expired. The row is then a view of
+/// a block's lanes. `None` if that is not so.
+fn read_alone(
+    view: &TableView,
+    key: &DecoratedKey,
+    clustering: &[u8],
+    columns: &Arc<Projection>,
+    now: i64,
+) -> Result<Option<Option<Row>>> {
+    let has = |memtable: &Memtable| !memtable.is_empty() && memtable.get(key.token, &key.key).is_some();
+    if !columns.statics().is_empty() || view.memtables().any(|memtable| has(memtable)) {
+        return Ok(None);
+    }
+    let (mut sought, mut found) = (None, None);
+    for file in view.files.iter().filter(|file| file.meta().covers(key)) {
+        let (sought, hash) = sought
+            .get_or_insert_with(|| (SoughtRow::new(columns.schema(), key, clustering), hash128(&key.key)));
+        let meta = file.meta();
+        let concerns = meta.has_partition_deletion
+            || meta.clustering.as_ref().is_some_and(|own| own.contains(clustering));
+        if !concerns || !file.may_contain_hashed(key, *hash)? {
+            continue;
+        }
+        match file.find_row(sought)? {
+            FoundInFile::Nothing => {}
+            FoundInFile::Row { block, partition, item } if found.is_none() => {
+                found = Some(Run { block, partition, items: item..item + 1 });
+            }
+            FoundInFile::Row { .. } | FoundInFile::Unclear => return Ok(None),
+        }
+    }
+    let Some(run) = found else { return Ok(Some(None)) };
+    let lanes = LaneMap::shared(columns, run.block.schema());
+    let head = Arc::new(PartitionHead::new(columns, key.clone(), None, now)?);
+    // A damaged lane is met again by the merge, which knows the file.
+    let batch = batch_of_run(&head, &run, &lanes, false, &mut Counts::default()).unwrap_or_default();
+    Ok(batch.map(|batch| Some(Row::new(&Arc::new(batch), 0))))
+}
+
+/// The row out of all its versions.
+fn read_merged(
+    view: &TableView,
+    seq: u64,
+    key: &DecoratedKey,
+    clustering: &[u8],
+    columns: &Arc<Projection>,
+    now: i64,
+) -> Result<Option<Row>> {
     let schema = columns.schema();
     let with_statics = !columns.statics().is_empty();
     let range = ClusteringRange::prefix(clustering);
@@ -39,12 +110,12 @@ pub fn read_row(
     let mut items = Vec::new();
     for memtable in view.memtables() {
         let Some(partition) = memtable.get(key.token, &key.key) else { continue };
-        found.add_partition(partition.deletion(snapshot.seq()));
+        found.add_partition(partition.deletion(seq));
         if with_statics {
-            found.add_static(partition.static_row(snapshot.seq())?);
+            found.add_static(partition.static_row(seq)?);
         }
         items.clear();
-        partition.read(&range, false, snapshot.seq(), 8, &mut items)?;
+        partition.read(&range, false, seq, 8, &mut items)?;
         found.add(items.drain(..).map(Ok))?;
     }
     let mut files: Vec<&Arc<SsTable>> = view.files.iter().filter(|file| file.meta().covers(key)).collect();

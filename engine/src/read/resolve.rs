@@ -10,6 +10,7 @@ use crate::model::reconcile::{drop_column, resolve};
 use crate::model::row::Row;
 use crate::model::schema::TableSchema;
 use crate::read::query::TombstoneLimits;
+use std::sync::Arc;
 
 /// What a read met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,15 +47,15 @@ pub(crate) struct Resolver {
     now: i64,
     dropped: Vec<(ColumnId, i64)>,
     limits: TombstoneLimits,
-    table: String,
+    schema: Arc<TableSchema>,
     pub(crate) counts: Counts,
 }
 
 impl Resolver {
     /// For a reader at second `now`.
-    pub(crate) fn new(schema: &TableSchema, limits: TombstoneLimits, now: i64) -> Self {
+    pub(crate) fn new(schema: &Arc<TableSchema>, limits: TombstoneLimits, now: i64) -> Self {
         let dropped = schema.dropped().iter().map(|d| (d.column.id, d.timestamp)).collect();
-        Self { now, dropped, limits, table: schema.full_name(), counts: Counts::default() }
+        Self { now, dropped, limits, schema: Arc::clone(schema), counts: Counts::default() }
     }
 
     /// The reader's second.
@@ -112,7 +113,7 @@ impl Resolver {
             self.counts.tombstones
         );
         Error::new(ErrorKind::Invalid, text)
-            .in_table(&self.table)
+            .in_table(self.schema.full_name())
             .hint("read a narrower range, or compact once gc_grace_seconds have passed")
     }
 
@@ -132,7 +133,7 @@ mod tests {
     use crate::model::schema::{ColumnKind, Order, TableId, TableOptions};
     use crate::model::types::CqlType;
 
-    fn schema() -> TableSchema {
+    fn schema() -> Arc<TableSchema> {
         let column = |name: &str, kind| (name.to_owned(), CqlType::Int, kind);
         let columns = vec![
             column("pk", ColumnKind::PartitionKey),
@@ -140,7 +141,7 @@ mod tests {
             column("v", ColumnKind::Regular),
             column("w", ColumnKind::Regular),
         ];
-        TableSchema::new(TableId(1), "ks", "t", columns, TableOptions::default()).unwrap()
+        Arc::new(TableSchema::new(TableId(1), "ks", "t", columns, TableOptions::default()).unwrap())
     }
 
     fn live(timestamp: i64) -> Cell {
@@ -167,7 +168,7 @@ mod tests {
 
     #[test]
     fn cells_of_a_dropped_column_do_not_make_a_row_nor_count() {
-        let schema = schema().drop_column("w", 5).unwrap();
+        let schema = Arc::new(schema().drop_column("w", 5).unwrap());
         let mut resolver = Resolver::new(&schema, TombstoneLimits::default(), 0);
         assert_eq!(resolver.row(row(vec![(3, live(5))])), None);
         assert_eq!(resolver.counts, Counts::default());

@@ -33,7 +33,8 @@ pub(crate) struct Slice {
     reverse: bool,
     merge: Option<Merge<Part>>,
     alone: Option<(Run, Arc<LaneMap>)>,
-    builder: BatchBuilder,
+    /// Made when the first row has to be built: most slices are handed out as columns.
+    builder: Option<BatchBuilder>,
 }
 
 impl Slice {
@@ -44,8 +45,8 @@ impl Slice {
         deletion: Option<Deletion>,
         reverse: bool,
     ) -> Self {
-        let builder = BatchBuilder::new(head);
-        Self { head: head.clone(), sources, deletion, reverse, merge: None, alone: None, builder }
+        let head = head.clone();
+        Self { head, sources, deletion, reverse, merge: None, alone: None, builder: None }
     }
 
     /// The next rows that a reader sees, at most `want`; `None` at the end.
@@ -55,8 +56,8 @@ impl Slice {
     pub(crate) fn next_batch(&mut self, want: usize, resolver: &mut Resolver) -> Result<Option<Batch>> {
         let want = want.min(BATCH_ROWS);
         loop {
-            if self.builder.len() >= want {
-                return self.builder.finish();
+            if self.built() >= want {
+                return self.finish();
             }
             if let Some(merge) = &mut self.merge {
                 let Some(item) = merge.next().transpose()? else {
@@ -69,7 +70,8 @@ impl Slice {
                 match item {
                     Fragment::Row(row) => {
                         if let Some(row) = resolver.row(row) {
-                            self.builder.push(row)?;
+                            let head = &self.head;
+                            self.builder.get_or_insert_with(|| BatchBuilder::new(head)).push(row)?;
                         }
                     }
                     Fragment::Bound(_) => resolver.bound(),
@@ -80,8 +82,8 @@ impl Slice {
             }
             if self.alone.is_some() {
                 // Rows that were built stand before it.
-                if self.builder.len() > 0 {
-                    return self.builder.finish();
+                if self.built() > 0 {
+                    return self.finish();
                 }
                 if let Some(batch) = self.hand_out(want, resolver)? {
                     return Ok(Some(batch));
@@ -89,9 +91,19 @@ impl Slice {
                 continue;
             }
             if !self.next_segment()? {
-                return self.builder.finish();
+                return self.finish();
             }
         }
+    }
+
+    /// Rows in the batch being built.
+    fn built(&self) -> usize {
+        self.builder.as_ref().map_or(0, BatchBuilder::len)
+    }
+
+    /// The rows built so far.
+    fn finish(&mut self) -> Result<Option<Batch>> {
+        self.builder.as_mut().map_or(Ok(None), BatchBuilder::finish)
     }
 
     /// Hands out the part that stands alone, or has it merged if it is not fit for that.
@@ -129,8 +141,27 @@ impl Slice {
         self.merge = Some(Merge::rows(inputs, self.deletion, self.reverse));
     }
 
+    /// Takes the first `count` items of a source's piece, before which no other source has any.
+    fn take_alone(&mut self, source: usize, count: usize) {
+        let part = self.sources[source].take(count);
+        let open = self.deletion.is_some() || self.sources.iter().any(|source| source.open.is_some());
+        match part {
+            Part::Run(run, lanes, _) if !open && lanes.is_fit() && run.block.has_no_deletions() => {
+                self.alone = Some((run, lanes));
+            }
+            part => self.start_merge(vec![(Some(source), part)]),
+        }
+    }
+
     /// Begins the next segment; `false` if there is nothing left.
     fn next_segment(&mut self) -> Result<bool> {
+        if let [source] = self.sources.as_mut_slice() {
+            let filled = source.fill()?;
+            if filled {
+                self.take_alone(0, usize::MAX);
+            }
+            return Ok(filled);
+        }
         let mut pieces: Vec<(usize, Place)> = Vec::with_capacity(self.sources.len());
         for (i, source) in self.sources.iter_mut().enumerate() {
             if source.fill()?
@@ -154,14 +185,7 @@ impl Slice {
             }
         };
         if let Some(count) = alone {
-            let part = self.sources[first].take(count);
-            let open = self.deletion.is_some() || self.sources.iter().any(|source| source.open.is_some());
-            match part {
-                Part::Run(run, lanes, _) if !open && lanes.is_fit() && run.block.has_no_deletions() => {
-                    self.alone = Some((run, lanes));
-                }
-                part => self.start_merge(vec![(Some(first), part)]),
-            }
+            self.take_alone(first, count);
             return Ok(true);
         }
         let mut nearest: Option<(usize, Place)> = None;

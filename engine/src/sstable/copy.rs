@@ -164,6 +164,31 @@ impl SsTableWriter {
         })
     }
 
+    /// Appends item `item` of `block`, of the current partition, as it is. `block` has the columns of this file and is
+    /// [plain](DecodedBlock::is_plain).
+    ///
+    /// # Errors
+    /// As [`SsTableWriter::push_rows_from`].
+    #[inline]
+    pub(crate) fn push_plain_row(&mut self, block: &DecodedBlock, item: usize) -> Result<()> {
+        self.guard(|writer| {
+            let clustering = block.clustering(item)?;
+            let current = writer.start_item()?;
+            if !current.place.before_row(&clustering) {
+                return Err(out_of_order("row"));
+            }
+            if matches!(current.place, Place::Start | Place::Static) {
+                writer.widen_start(&Bound::before(clustering.order()));
+            }
+            writer.block.push_plain_row(block, item, &clustering)?;
+            writer.count_item();
+            if let Some(current) = &mut writer.current {
+                current.place = Place::Row(clustering);
+            }
+            Ok(())
+        })
+    }
+
     /// Whether items `items` may follow. If they begin the partition's rows, its range begins with them.
     fn check_run(&mut self, block: &DecodedBlock, items: Range<usize>) -> Result<()> {
         let current = self.start_item()?;

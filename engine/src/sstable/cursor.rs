@@ -50,7 +50,8 @@ pub struct SsCursor {
     start: SeekBound,
     end: SeekBound,
     reverse: bool,
-    projection: Projection,
+    /// The columns wanted; all if it is not said by the time a row is read.
+    projection: Option<Projection>,
     skip: Option<SkipBlock>,
     /// The block to read next.
     next: Option<BlockRef>,
@@ -82,7 +83,6 @@ impl SsCursor {
     ) -> Result<Self> {
         let layout = table.layout()?;
         let (start, end) = (SeekBound::new(layout, &range.start)?, SeekBound::new(layout, &range.end)?);
-        let projection = Projection::all(layout);
         let near = if reverse { &range.end } else { &range.start };
         let next = match range.is_empty() {
             true => None,
@@ -97,7 +97,7 @@ impl SsCursor {
             start,
             end,
             reverse,
-            projection,
+            projection: None,
             skip: None,
             next,
             current: None,
@@ -125,7 +125,7 @@ impl SsCursor {
 
     /// Restricts rows to these columns; the lanes of others are not decoded.
     pub fn project(&mut self, columns: &[ColumnId]) -> Result<()> {
-        self.projection = Projection::of(self.table.layout()?, columns);
+        self.projection = Some(Projection::of(self.table.layout()?, columns));
         Ok(())
     }
 
@@ -168,7 +168,8 @@ impl SsCursor {
             return Err(crate::error::Error::invalid("no block is open"));
         };
         if current.block.kind(i) != ItemKind::Bound {
-            return Ok(Fragment::Row(current.block.to_row(i, &self.projection)?));
+            let projection = self.projection.get_or_insert_with(|| Projection::all(current.block.schema()));
+            return Ok(Fragment::Row(current.block.to_row(i, projection)?));
         }
         let mut bound = current.block.bound(i)?;
         if self.reverse {

@@ -7,6 +7,7 @@
 //!   may_contain   one cache line of the filter                        filter
 //!   partition     the index: directory, page, entry                   index, index_page, blocks
 //!     cursor      items of blocks, in either direction                partition, cursor
+//!   find_row      one row, by the index and the clustering lanes      point
 //!   scan          everything, in order                                scan
 //! BlockCache      decoded blocks and index pages                      cache
 //! ```
@@ -35,6 +36,7 @@ pub mod reader;
 pub mod blocks;
 pub mod partition;
 pub mod cursor;
+pub mod point;
 pub mod scan;
 pub mod verify;
 pub mod dump;

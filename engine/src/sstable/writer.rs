@@ -261,7 +261,7 @@ impl SsTableWriter {
         self.open_block.items.last() == Some(&0)
     }
 
-    fn count_item(&mut self) {
+    pub(super) fn count_item(&mut self) {
         if let Some(items) = self.open_block.items.last_mut() {
             *items += 1;
         }

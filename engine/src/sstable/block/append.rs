@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::error::{Error, Result};
-use crate::model::clustering::Bound;
+use crate::model::clustering::{Bound, Clustering};
 use crate::model::row::Row;
 use crate::sstable::block::builder::{BlockBuilder, Last, MAX_ITEMS, kind};
 use crate::sstable::block::decoded::DecodedBlock;
@@ -40,6 +40,40 @@ impl BlockBuilder {
                 start += 1;
             }
         }
+        Ok(())
+    }
+
+    /// Appends item `item` of `block`, a row at `clustering`, value by value. For blocks of this builder's schema that are
+    /// [plain](DecodedBlock::is_plain).
+    ///
+    /// # Errors
+    /// As [`BlockBuilder::push_rows_from`].
+    pub(crate) fn push_plain_row(
+        &mut self,
+        block: &DecodedBlock,
+        item: usize,
+        clustering: &Clustering,
+    ) -> Result<()> {
+        self.check_room()?;
+        if self.first.is_none() {
+            self.first = Some(Bound::before(clustering.order()));
+        }
+        self.last = Last::Row(clustering.clone());
+        let life = block.lives()?.of(item);
+        self.zone.note_life(life.timestamp, life.ttl, life.expiry);
+        self.push_life(kind::ROW, &life);
+        for (place, lane) in self.places.iter_mut().zip(block.all_places()?) {
+            self.weight += place.extend_from(lane, item..item + 1)?;
+        }
+        for slot in self.schema.slots(false) {
+            let from = block.column(slot)?;
+            if !from.is_absent() {
+                let column = &mut self.columns[slot];
+                column.pad(self.rows);
+                self.weight += column.push_value(from, item, &mut self.zone)?;
+            }
+        }
+        self.rows += 1;
         Ok(())
     }
 

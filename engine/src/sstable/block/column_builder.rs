@@ -155,6 +155,14 @@ impl ColumnBuilder {
         Ok(weight)
     }
 
+    /// Appends the value of row `row` of a dense column. Returns its weight.
+    #[inline]
+    pub(crate) fn push_value(&mut self, from: &ColumnData, row: usize, zone: &mut Zone) -> Result<usize> {
+        zone.cells += 1;
+        self.states.push(state::LIVE);
+        self.values.extend_from(&from.values, row..row + 1)
+    }
+
     fn push_own_lives(
         &mut self,
         from: &ColumnData,

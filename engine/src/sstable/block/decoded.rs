@@ -245,6 +245,21 @@ impl DecodedBlock {
             && !self.directory.has(lane_id::BOUND_DELETION)
     }
 
+    /// Whether all items are rows with a marker and without deletion, none has a TTL, and every regular column that has cells has a value
+    /// with the row's life in every row. Decodes all lanes of rows.
+    ///
+    /// # Errors
+    /// `Corrupt` if a lane is damaged.
+    pub fn is_plain(&self) -> Result<bool> {
+        self.lives()?;
+        let mut plain = self.all_rows_marked() && !self.has_row_ttls() && self.has_no_deletions();
+        for slot in self.schema.slots(false) {
+            let column = self.column(slot)?;
+            plain &= column.is_dense() || column.is_absent();
+        }
+        Ok(plain)
+    }
+
     /// The range deletion in force where the block begins, in its first partition.
     pub fn open_deletion(&self) -> Option<Deletion> {
         self.open
