@@ -300,6 +300,62 @@ fn runs_that_do_not_overlap_are_copied_block_by_block() {
 }
 
 #[test]
+fn interleaved_rows_come_in_order_whatever_the_clustering() {
+    let cases = [
+        (CqlType::Int, Order::Asc),
+        (CqlType::Int, Order::Desc),
+        (CqlType::Text, Order::Asc),
+        (CqlType::Text, Order::Desc),
+    ];
+    for (ty, order) in cases {
+        let columns = [
+            ("k", CqlType::Int, ColumnKind::PartitionKey),
+            ("c", ty.clone(), ColumnKind::Clustering(order)),
+            ("v", CqlType::Double, ColumnKind::Regular),
+            ("w", CqlType::Blob, ColumnKind::Regular),
+        ];
+        let columns = columns.map(|(name, ty, kind)| (name.to_owned(), ty, kind)).to_vec();
+        let schema = TableSchema::new(TableId(1), "ks", "t", columns, TableOptions::default()).unwrap();
+        let store = Store { schema, ..Store::new() };
+        let row = |n: i32, version: i64| {
+            let wire =
+                if ty == CqlType::Int { n.to_be_bytes().to_vec() } else { format!("{n:05}").into_bytes() };
+            let mut bytes = Vec::new();
+            encode_component(&wire, &ty, order == Order::Desc, &mut bytes).unwrap();
+            let mut row = Row::new(Clustering::new(Bytes::from(bytes)));
+            let life = Liveness::new(1_000_000 + version);
+            row.liveness = (n % 1009 != 0).then_some(life);
+            row.cells = vec![(ColumnId(2), Cell::live(life, Bytes::new(&f64::from(n).to_be_bytes())))];
+            if n % 3 == version as i32 {
+                row.cells.push((ColumnId(3), Cell::live(life, Bytes::new(&wire))));
+            }
+            row
+        };
+        // Rows by turns, in runs, and in two files at once with one column each of their own.
+        let is_in = |file: i32, n: i32| match n / 100 % 3 {
+            0 => n % 2 == file,
+            1 => n / 11 % 2 == file,
+            _ => file == n % 2 || n % 5 == 0,
+        };
+        let source = |file: i32, partitions: std::ops::Range<i32>| {
+            let mut keys: Vec<_> = partitions.map(|k| DecoratedKey::new(&k.to_be_bytes())).collect();
+            keys.sort();
+            let mut rows: Vec<_> =
+                (0..3000).filter(|n| is_in(file, *n)).map(|n| row(n, i64::from(file))).collect();
+            rows.sort_by(|a, b| a.clustering.cmp(&b.clustering));
+            let rows = || rows.iter().cloned().map(Fragment::Row);
+            let head = |key| Fragment::Partition { key, deletion: None };
+            keys.into_iter().flat_map(|key| std::iter::once(head(key)).chain(rows())).collect::<Vec<_>>()
+        };
+        let sources = vec![source(0, 0..2), source(1, 0..3)];
+        let inputs: Vec<_> = sources.iter().filter_map(|source| store.write(source)).collect();
+        let outcome = store.run(&all_of(&inputs, TaskKind::Merge), &inputs, 100, &Nothing).unwrap();
+        let expected = row_path(&store.schema, sources, 100, &Nothing);
+        assert_eq!(store.scan(&outcome.outputs), [expected]);
+    }
+}
+
+#[test]
 fn expired_files_go_unread_and_an_empty_result_leaves_no_file() {
     let store = Store::new();
     let deleted = Some(Deletion::new(5, 0));

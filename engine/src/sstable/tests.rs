@@ -4,6 +4,7 @@ mod copying;
 mod damage;
 mod example;
 mod plain;
+mod point;
 mod sample;
 
 use super::cache::BlockCache;
