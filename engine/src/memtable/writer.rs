@@ -18,33 +18,40 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Partitions that are remembered.
-const REMEMBERED: usize = 1024;
+/// The most partitions that are remembered.
+const MOST: usize = 1024;
+/// The fewest that there is room for, once there is any.
+const LEAST: usize = 8;
 
-/// The partitions written last, each where its token says.
+/// The partitions written last, each where its token says. As many places as a small multiple of the partitions, so that a
+/// small memtable stays small.
 #[derive(Debug, Default)]
 pub(super) struct Recent(Vec<Option<Arc<MemPartition>>>);
 
 impl Recent {
     #[inline]
     fn find(&self, token: Token, key: &[u8]) -> Option<&MemPartition> {
-        let partition = self.0.get(place(token))?.as_deref()?;
+        let partition = self.0.get(self.place(token))?.as_deref()?;
         partition.is(token, key).then_some(partition)
     }
 
-    /// Remembers a partition. Returns the bytes that this took.
-    fn remember(&mut self, partition: Arc<MemPartition>) -> usize {
-        let grown = REMEMBERED - self.0.len();
-        self.0.resize(REMEMBERED, None);
-        let place = place(partition.key().token);
+    /// The number of places is a power of two, or none.
+    #[inline]
+    fn place(&self, token: Token) -> usize {
+        token.0 as usize & self.0.len().wrapping_sub(1)
+    }
+
+    /// Remembers one of `count` partitions. Returns the bytes that this took.
+    fn remember(&mut self, partition: Arc<MemPartition>, count: usize) -> usize {
+        let wanted = count.min(MOST).next_power_of_two().saturating_mul(4).clamp(LEAST, MOST);
+        let grown = wanted.saturating_sub(self.0.len());
+        if grown > 0 {
+            self.0 = vec![None; wanted]; // places depend on their number; what was written last comes back soon
+        }
+        let place = self.place(partition.key().token);
         self.0[place] = Some(partition);
         grown * size_of::<Option<Arc<MemPartition>>>()
     }
-}
-
-#[inline]
-fn place(token: Token) -> usize {
-    token.0 as usize % REMEMBERED
 }
 
 /// Takes in operations for one memtable.
@@ -86,7 +93,8 @@ impl MemtableWriter<'_> {
             add(&table.memory_bytes, partition.bare_bytes());
             partition
         });
-        add(&table.memory_bytes, self.recent.remember(Arc::clone(&partition)));
+        let count = table.partition_count();
+        add(&table.memory_bytes, self.recent.remember(Arc::clone(&partition), count));
         partition
     }
 
