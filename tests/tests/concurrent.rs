@@ -2,6 +2,7 @@
 //!
 //! A checker in each reader: numbers never fall, a batch is seen whole, what was acknowledged before a read began is in it.
 //! `SKEP_CONCURRENT_SECONDS=600` is the long run (default 2 for each test).
+#![allow(clippy::needless_range_loop, reason = "the index is the name of a writer")]
 
 use skep_engine::{CqlType, Db, ErrorKind, Options, Schema, SyncMode, Table, row};
 use skep_tests::store::{kv, t};

@@ -37,9 +37,9 @@ fn open(disk: &SimDisk, sync: SyncMode) -> skep_engine::Result<Db> {
 fn history(seed: u8, len: usize) -> (Shape, Vec<Op>) {
     let shape = Shape {
         descending: vec![seed % 2 == 1],
-        statics: usize::from(seed % 3 == 0),
+        statics: usize::from(seed.is_multiple_of(3)),
         regulars: 2,
-        windows: seed % 2 == 0,
+        windows: seed.is_multiple_of(2),
         no_grace: seed % 3 == 1,
         ttl: 0,
     };
