@@ -340,3 +340,11 @@ fn a_table_for_people_has_a_header_and_a_count() {
                     (1 row)\n";
     assert_eq!(text, expected);
 }
+
+#[test]
+#[cfg(unix)]
+fn a_device_that_never_ends_is_not_read() {
+    for kind in ["sstable", "commitlog", "manifest"] {
+        assert_eq!(fails(&["inspect", kind, "/dev/zero"]), "skep: /dev/zero: this is no regular file\n");
+    }
+}

@@ -89,15 +89,15 @@ impl Options {
             false => Err(Error::invalid(format!("{name} is {value}; the least that works is {least}"))),
         };
         at_least("segment_bytes", self.segment_bytes, 4096)?;
-        at_least("log_limit_bytes", self.log_limit_bytes, 2 * self.segment_bytes)?;
-        at_least("memtable_bytes", self.memtable_bytes as u64, 16 << 10)?;
-        at_least("compaction_threads", self.compaction_threads as u64, 1)?;
         if self.segment_bytes > u64::from(u32::MAX) {
             return Err(Error::invalid(format!(
                 "segment_bytes is {}; the limit is 4 GiB",
                 self.segment_bytes
             )));
         }
+        at_least("log_limit_bytes", self.log_limit_bytes, 2 * self.segment_bytes)?;
+        at_least("memtable_bytes", self.memtable_bytes as u64, 16 << 10)?;
+        at_least("compaction_threads", self.compaction_threads as u64, 1)?;
         if let SyncMode::Periodic(period) = self.sync
             && period.is_zero()
         {
@@ -116,6 +116,8 @@ mod tests {
         assert!(Options::default().validate().is_ok());
         let error = Options { segment_bytes: 1, ..Options::default() }.validate().unwrap_err();
         assert!(error.message().contains("segment_bytes is 1"), "{error}");
+        let endless = Options { segment_bytes: u64::MAX, ..Options::default() }.validate().unwrap_err();
+        assert!(endless.message().contains("segment_bytes is 18446744073709551615"), "{endless}");
         let zero = Options { sync: SyncMode::Periodic(Duration::ZERO), ..Options::default() };
         assert!(zero.validate().is_err());
     }

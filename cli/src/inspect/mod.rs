@@ -159,7 +159,11 @@ fn ruling(path: &Path) -> Outcome<PathBuf> {
     Ok(dir.manifest(Current::read(&OsEnv::new(), &dir)?.number))
 }
 
-/// All bytes of a file.
+/// All bytes of a file. Devices and pipes, which may never end, are refused.
 fn read(path: &Path) -> Outcome<Vec<u8>> {
+    let meta = std::fs::metadata(path).map_err(|error| Failure::io("read it", path, &error))?;
+    if !meta.is_file() {
+        return Err(Failure::new(format!("{}: this is no regular file", path.display())));
+    }
     std::fs::read(path).map_err(|error| Failure::io("read it", path, &error))
 }

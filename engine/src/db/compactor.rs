@@ -257,7 +257,7 @@ impl Inner {
     }
 
     /// Waits until no compaction runs and none is due.
-    pub(crate) fn wait_compacted(&self, end: Instant) -> Result<()> {
+    pub(crate) fn wait_compacted(&self, end: Option<Instant>) -> Result<()> {
         loop {
             if !self.background {
                 self.compact_all()?;
@@ -276,7 +276,7 @@ impl Inner {
                 self.workers.wake();
                 books = self.compactor.books.lock();
             }
-            if Instant::now() >= end {
+            if end.is_some_and(|end| Instant::now() >= end) {
                 return Err(Error::new(ErrorKind::Busy, "compactions are still under way"));
             }
             self.compactor.changed.wait_for(&mut books, Duration::from_millis(5));

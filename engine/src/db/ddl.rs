@@ -61,6 +61,9 @@ impl Db {
         );
         edits.push(Edit::DropKeyspace(name.to_owned()));
         manifest.apply(&edits)?;
+        for state in tables.iter().filter_map(|id| self.inner.commit.tables.get(*id).ok()) {
+            state.set_dropped(); // before a flush that is under way sees the manifest without it
+        }
         drop(manifest);
         tables.into_iter().try_for_each(|id| self.inner.forget_table(id))
     }
@@ -132,9 +135,14 @@ impl Db {
     /// `NotFound`.
     pub fn drop_table(&self, name: &str) -> Result<()> {
         self.inner.check_writable()?;
-        let id = self.table(name)?.schema().id;
-        self.inner.manifest.lock().apply(&[Edit::DropTable(id)])?;
-        self.inner.forget_table(id)
+        let table = self.table(name)?;
+        let state = table.state();
+        let mut manifest = self.inner.manifest.lock();
+        state.check()?;
+        manifest.apply(&[Edit::DropTable(state.id())])?;
+        state.set_dropped(); // before a flush that is under way sees the manifest without it
+        drop(manifest);
+        self.inner.forget_table(state.id())
     }
 
     /// Empties a table: data and tombstones are forgotten alike, and what is written afterwards is seen, however old its

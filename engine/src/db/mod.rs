@@ -201,7 +201,7 @@ impl Db {
     /// # Errors
     /// The error of a flush or compaction that failed; `Busy` if `patience` ends first.
     pub fn wait_idle(&self, patience: Duration) -> Result<()> {
-        let end = Instant::now() + patience;
+        let end = Instant::now().checked_add(patience);
         if !self.inner.commit.queue.wait_idle(None, patience) {
             self.inner.first_failure()?;
             return Err(Error::new(ErrorKind::Busy, "flushes are still under way"));

@@ -8,6 +8,9 @@ use crate::model::cell::ColumnId;
 use crate::model::types::CqlType;
 use std::collections::BTreeMap;
 
+/// Longest name of a column, bytes: Cassandra's limit, and every file of the table repeats the name.
+const MAX_NAME: usize = 65_535;
+
 /// Number of a table within its store, never used again after a drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TableId(pub u32);
@@ -117,8 +120,8 @@ impl TableSchema {
     /// primary key, the others in any (they are sorted by name, as in Cassandra).
     ///
     /// # Errors
-    /// `Invalid` if there is no partition key, a name comes twice or is empty, a static column has no clustering
-    /// column to go with, or a key column's type cannot be a key.
+    /// `Invalid` if there is no partition key, a name comes twice, is empty or longer than 65535 bytes, a static column
+    /// has no clustering column to go with, a type nests too deeply, or a key column's type cannot be a key.
     pub fn new(
         id: TableId,
         keyspace: &str,
@@ -199,6 +202,14 @@ impl TableSchema {
             if self.columns[..i].iter().any(|c| c.name == column.name) {
                 return Err(Error::invalid(format!("column {} is named twice", column.name)));
             }
+            if column.name.len() > MAX_NAME {
+                let text =
+                    format!("a column's name of {} bytes is over the limit of {MAX_NAME}", column.name.len());
+                return Err(Error::invalid(text));
+            }
+            column.ty.check_storable().map_err(|error| {
+                Error::new(error.kind(), format!("column {}: {}", column.name, error.message()))
+            })?;
             if i < self.parts[1] && !column.ty.may_be_key() {
                 let text =
                     format!("column {} of type {} cannot be part of the primary key", column.name, column.ty);

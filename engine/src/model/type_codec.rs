@@ -12,6 +12,7 @@
 //!       | 26 type                            frozen
 //! ```
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -72,6 +73,33 @@ impl CqlType {
         let decoded = reader.read(1)?;
         Ok((decoded, bytes.len() - reader.rest.len()))
     }
+
+    /// Checks that [`CqlType::decode`] takes back what [`CqlType::encode`] makes of it: a type that a program put
+    /// together may break the limits that parsed ones keep, and would be found out only when the store is opened again.
+    ///
+    /// # Errors
+    /// `Invalid` for nesting beyond [`MAX_DEPTH`], or a vector of no elements or of more than 2^31 - 1.
+    pub fn check_storable(&self) -> Result<()> {
+        self.check_at(1)
+    }
+
+    fn check_at(&self, depth: usize) -> Result<()> {
+        if depth > MAX_DEPTH {
+            return Err(Error::invalid(format!("the type nests more than {MAX_DEPTH} levels deep")));
+        }
+        match self {
+            Self::List(inner) | Self::Set(inner) | Self::Frozen(inner) => inner.check_at(depth + 1),
+            Self::Map(key, value) => key.check_at(depth + 1).and_then(|()| value.check_at(depth + 1)),
+            Self::Tuple(fields) => fields.iter().try_for_each(|field| field.check_at(depth + 1)),
+            Self::Udt(udt) => udt.fields.iter().try_for_each(|(_, field)| field.check_at(depth + 1)),
+            Self::Vector(_, dimension) if !DIMENSIONS.contains(dimension) => Err(Error::invalid(format!(
+                "a vector must have from 1 to {} elements, not {dimension}",
+                DIMENSIONS.end()
+            ))),
+            Self::Vector(inner, _) => inner.check_at(depth + 1),
+            _ => Ok(()),
+        }
+    }
 }
 
 fn encode_one(tag: u8, inner: &CqlType, out: &mut Vec<u8>) {
@@ -91,6 +119,9 @@ fn put_text(text: &str, out: &mut Vec<u8>) {
     put_length(text.len(), out);
     out.extend_from_slice(text.as_bytes());
 }
+
+/// How many elements a vector may have.
+const DIMENSIONS: RangeInclusive<u32> = 1..=0x7fff_ffff;
 
 struct Reader<'a> {
     rest: &'a [u8],
@@ -119,7 +150,7 @@ impl Reader<'_> {
             }
             VECTOR => {
                 let dimension = self.length()?;
-                if !(1..=0x7fff_ffff).contains(&dimension) {
+                if !DIMENSIONS.contains(&dimension) {
                     return Err(Error::malformed(format!("a stored vector type has dimension {dimension}")));
                 }
                 CqlType::Vector(Box::new(self.read(inner)?), dimension)
@@ -212,6 +243,28 @@ mod tests {
         CqlType::Text.freeze().encode(&mut bytes);
         assert_eq!(bytes, [0x01, 0x14, 0x10, 0x26, 0x0e]);
         assert!(CqlType::decode(&[0x20; 100_000]).is_err());
+    }
+
+    #[test]
+    fn what_is_storable_comes_back_and_nothing_else_is_storable() {
+        let list = |ty| CqlType::List(Box::new(ty));
+        let deep = |levels: usize| (1..levels).fold(CqlType::Int, |ty, _| list(ty));
+        let vector = |dimension| CqlType::Vector(Box::new(CqlType::Int), dimension);
+        let udt = |ty| UdtType { keyspace: "k".into(), name: "n".into(), fields: vec![("x".into(), ty)] };
+        for (ty, storable) in [
+            (deep(MAX_DEPTH), true),
+            (deep(MAX_DEPTH + 1), false),
+            (CqlType::Tuple(vec![CqlType::Int, deep(MAX_DEPTH)]), false),
+            (CqlType::Udt(Arc::new(udt(deep(MAX_DEPTH)))), false),
+            (CqlType::Map(Box::new(CqlType::Int), Box::new(vector(0))), false),
+            (vector(1).freeze(), true),
+            (vector(u32::MAX), false),
+        ] {
+            let mut bytes = Vec::new();
+            ty.encode(&mut bytes);
+            assert_eq!(CqlType::decode(&bytes).is_ok(), storable, "{ty}");
+            assert_eq!(ty.check_storable().is_ok(), storable, "{ty}");
+        }
     }
 
     proptest! {

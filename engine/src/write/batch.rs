@@ -269,6 +269,8 @@ impl WriteBatch {
             let clustering = self.whole_clustering(table, &key[parts..])?;
             let row = tombstones(clustering, of_kind(ColumnKind::Regular), deletion);
             self.encoder.row(table.id, &self.key, false, &row);
+        } else {
+            bind::clustering(table, &key[parts..], &mut self.scratch)?;
         }
         if of_kind(ColumnKind::Static).next().is_some() {
             let row = tombstones(Clustering::EMPTY, of_kind(ColumnKind::Static), deletion);

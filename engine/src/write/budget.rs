@@ -63,10 +63,12 @@ impl Budget {
         self.used() >= self.limit
     }
 
-    /// Active memtables grew.
+    /// Active memtables went from `before` to `after` bytes. They shrink, too, when the versions of a row that is
+    /// overwritten all the time are merged; what is counted here must be what [`Budget::seal`] takes away.
     #[inline]
-    pub fn grow(&self, bytes: usize) {
-        self.active.fetch_add(bytes, Ordering::Relaxed);
+    pub fn resize(&self, before: usize, after: usize) {
+        // Wrapping around at zero is how an unsigned counter goes down.
+        self.active.fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
     }
 
     /// An active memtable of `bytes` was sealed.
@@ -153,10 +155,11 @@ mod tests {
     #[test]
     fn a_full_budget_gives_the_flushs_error_and_heals() {
         let budget = Budget::new(1000);
-        budget.grow(500);
+        budget.resize(0, 700);
+        budget.resize(700, 500);
         assert!(budget.is_flush_due() && budget.admit().is_ok());
         budget.seal(500);
-        budget.grow(600);
+        budget.resize(0, 600);
         budget.flush_failed(&Error::invalid("disk full"));
         assert_eq!(budget.admit().unwrap_err().message(), "disk full");
         budget.free(500);

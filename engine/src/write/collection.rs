@@ -38,9 +38,11 @@ pub(crate) fn overwrite(
     stamp: Stamp,
 ) -> Result<Complex> {
     let deletion = match timestamp {
-        Some(timestamp) => Deletion::new(timestamp.saturating_sub(1), stamp.now),
-        None if stamp == Stamp::UNSET => Stamp::BELOW_UNSET,
-        None => Deletion::new(stamp.timestamp.saturating_sub(1), stamp.now),
+        // Nothing is older than the least timestamp; one less would be the sign for "the commit's time".
+        Some(timestamp) if timestamp <= i64::MIN + 1 => None,
+        Some(timestamp) => Some(Deletion::new(timestamp - 1, stamp.now)),
+        None if stamp == Stamp::UNSET => Some(Stamp::BELOW_UNSET),
+        None => Some(Deletion::new(stamp.timestamp.saturating_sub(1), stamp.now)),
     };
     let mut cells = match arg {
         Arg::Null => Vec::new(),
@@ -49,7 +51,7 @@ pub(crate) fn overwrite(
     };
     cells.sort_by(|a, b| a.0.cmp(&b.0));
     cells.dedup_by(|later, earlier| later.0 == earlier.0);
-    Ok(Complex { column: column.id, deletion: Some(deletion), cells })
+    Ok(Complex { column: column.id, deletion, cells })
 }
 
 fn elements(ty: &CqlType, value: &Value, life: Liveness) -> Result<Vec<(Clustering, Cell)>> {
@@ -130,5 +132,8 @@ mod tests {
         let empty = overwrite(&column, &Arg::Null, Liveness::new(10), Some(7), stamp).unwrap();
         assert_eq!((empty.deletion, empty.cells.len()), (Some(Deletion::new(6, 0)), 0));
         assert_eq!(complex.cells[0].1.local, NEVER);
+        let least = i64::MIN + 1;
+        let oldest = overwrite(&column, &value, Liveness::new(least), Some(least), Stamp::UNSET).unwrap();
+        assert_eq!((oldest.deletion, oldest.cells.len()), (None, 2), "nothing is older");
     }
 }

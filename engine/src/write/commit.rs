@@ -164,8 +164,7 @@ impl Committer {
         let before: usize = views.iter().map(|(_, view)| view.active.memory_bytes()).sum();
         apply(encoder.bytes(), seq, &views).map_err(|error| self.health.stop(&error))?;
         let after: usize = views.iter().map(|(_, view)| view.active.memory_bytes()).sum();
-        // A hot row's versions may have been merged: then memory shrank, and the budget keeps the higher figure.
-        self.budget.grow(after.saturating_sub(before));
+        self.budget.resize(before, after);
         if self.sync != SyncMode::Batch {
             self.visible.store(seq, Ordering::SeqCst);
         }
@@ -283,7 +282,7 @@ impl Committer {
                 self.tables.get(op.table)?.set_first_write(self.seconds_open());
             }
             view.active.apply(state.seq, stamp, op.key, Token::of(op.key), &op.body)?;
-            self.budget.grow(view.active.memory_bytes().saturating_sub(before));
+            self.budget.resize(before, view.active.memory_bytes());
             last = Some((op.table, view));
             if !touched.contains(&op.table) {
                 touched.push(op.table);

@@ -117,6 +117,7 @@ impl FlushQueue {
         let mut state = self.state.lock();
         let (gone, kept) = state.waiting.drain(..).partition(|task| task.table.id() == table);
         state.waiting = kept;
+        state.failed.remove(&table);
         drop(state);
         self.changed.notify_all();
         Vec::from(gone)
@@ -126,17 +127,20 @@ impl FlushQueue {
     /// Returns whether none is left.
     pub fn wait_idle(&self, table: Option<TableId>, patience: Duration) -> bool {
         let mut state = self.state.lock();
-        let end = Instant::now() + patience;
+        let end = Instant::now().checked_add(patience);
         let ours = |id: TableId| table.is_none_or(|table| table == id);
         loop {
             let waiting = state.waiting.iter().any(|task| ours(task.table.id()));
             if !waiting && !state.busy.iter().any(|id| ours(*id)) {
                 return true;
             }
-            if state.failed.keys().any(|id| ours(*id)) || Instant::now() >= end {
+            if state.failed.keys().any(|id| ours(*id)) || end.is_some_and(|end| Instant::now() >= end) {
                 return false;
             }
-            self.changed.wait_until(&mut state, end);
+            match end {
+                Some(end) => drop(self.changed.wait_until(&mut state, end)),
+                None => self.changed.wait(&mut state),
+            }
         }
     }
 
