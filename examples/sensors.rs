@@ -1,6 +1,6 @@
 //! Sensors by the day: buckets, the latest 100, data that goes by itself. `cargo run --example sensors`.
 
-use skep::{CqlType, Date, Db, Schema, Timestamp, row};
+use skep::{CqlType, Db, Schema, Timestamp, row};
 use std::time::{Duration, SystemTime};
 
 const MINUTE: i64 = 60_000;
@@ -28,9 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // The latest 100, today's and, shortly after midnight, yesterday's: buckets oldest first, rows newest first.
     let today = Timestamp::from_millis(now).date();
-    let days: Vec<Date> =
-        (0..3).rev().map(|ago| Date::from_days_since_epoch(today.days_since_epoch() - ago)).collect();
-    let buckets = || days.iter().map(|day| row!["hive-7", *day]);
+    let buckets = || (today - 2).through(today).map(|day| row!["hive-7", day]);
     let latest: Vec<_> =
         readings.buckets(buckets(), ..).newest_first().limit(100).rows()?.collect::<Result<_, _>>()?;
     println!("{} rows, the newest of {}", latest.len(), latest[0].get::<Timestamp>("ts")?);

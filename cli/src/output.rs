@@ -23,6 +23,7 @@ pub(crate) enum Format {
     /// CSV with a header line
     Csv,
     /// One JSON object a line
+    #[value(alias = "jsonl")]
     Json,
 }
 

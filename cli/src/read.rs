@@ -145,8 +145,11 @@ pub(crate) fn scan(args: &ScanArgs) -> Outcome {
 
 fn wrong_key(schema: &TableSchema, what: &str, columns: &[&Column], given: usize) -> Failure {
     let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
-    let text = format!("{}: {what} ({}): {given} values were given", schema.full_name(), names.join(", "));
-    Failure::new(text)
+    let given = match given {
+        1 => "1 value was given".to_owned(),
+        many => format!("{many} values were given"),
+    };
+    Failure::new(format!("{}: {what} ({}): {given}", schema.full_name(), names.join(", ")))
 }
 
 /// The partitions named by `key`, in which a date may be a range of days.
@@ -166,6 +169,9 @@ fn partitions(
     let (first, last) = (Date::parse(first)?.days_since_epoch(), Date::parse(last)?.days_since_epoch());
     if i64::from(last) - i64::from(first) > i64::from(MAX_DAYS) {
         return Err(Failure::new(format!("{}: more than {MAX_DAYS} days", key[place])));
+    }
+    if last < first {
+        return Err(Failure::new(format!("{}: the first day is later than the last", key[place])));
     }
     let argument = |i: usize, day: i32| match i == place {
         true => Ok(Arg::Date(Date::from_days_since_epoch(day))),

@@ -293,13 +293,16 @@ fn errors_are_one_line_and_exit_codes_tell_them_from_wrong_usage() {
     let store = store(&dir);
     let cases = [
         (vec!["scan", &store, "nothing"], "table main.nothing does not exist"),
-        (
-            vec!["get", &store, "readings", "attic"],
-            "the primary key is (sensor, day, ts): 1 values were given",
-        ),
+        (vec!["get", &store, "readings", "attic"], "the primary key is (sensor, day, ts): 1 value was given"),
         (vec!["get", &store, "readings", "attic", "today", "2024-01-01"], "column day: "),
         (vec!["get", &store, "readings", "attic", "2024-06-12", "2030-01-01"], "has no row with this key"),
         (vec!["slice", &store, "readings", "attic"], "the partition key is (sensor, day)"),
+        (
+            vec!["slice", &store, "readings", "attic", "2024-06-13..2024-06-12"],
+            "the first day is later than the last",
+        ),
+        (vec!["scan", &store, "readings", "--snapshot", "before"], "there is no snapshot before"),
+        (vec!["inspect", "table", &store], "this is a store"),
         (vec!["scan", &store, "readings", "--columns", "wind\nspeed"], "wind\\nspeed"),
     ];
     for (args, expected) in cases {

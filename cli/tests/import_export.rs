@@ -225,6 +225,8 @@ fn fields_are_mapped_skipped_and_separated_as_asked() {
         "written",
     ]);
     assert_eq!(ok(&["export", &store, "ks.readings"]), expected);
+    let error = fails(&[&import[..], &["--map", "jnuk="]].concat());
+    assert!(error.contains("--map jnuk=: no field is called jnuk"), "{error}");
     let error = fails(&["import", &store, "ks.readings", &file]);
     assert!(error.contains("field 'Time;N;junk;written' is no column of ks.readings"), "{error}");
 }

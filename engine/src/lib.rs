@@ -1,4 +1,11 @@
 //! The storage engine of skep.
+//!
+//! A program begins with [`Db::open`] or [`Db::builder`], describes a table with [`Schema`], writes with [`Table::insert`] and
+//! [`row!`], several tables at once with a [`WriteBatch`], much with an [`Appender`], and reads with [`Table::get`],
+//! [`Table::slice`], [`Table::buckets`] and [`Table::scan`], which give a [`Select`] to refine and run. Everything that can
+//! fail gives an [`Error`], whose [`ErrorKind`] says what the caller can do.
+//!
+//! The modules are in reading order: each uses only those above it.
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::print_stdout, clippy::host_endian_bytes))]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests may work on real files"))]
@@ -22,6 +29,7 @@ pub mod db;
 
 pub use db::appender::Appender;
 pub use db::backup::SnapshotInfo;
+pub use db::ddl::Alter;
 pub use db::query::{Batches, Page, Select, TableSnapshot};
 pub use db::snapshot::Snapshot;
 pub use db::stats::{DbStats, TableStats};
@@ -44,6 +52,8 @@ pub use options::{Options, ReplayMode, SyncMode};
 pub use read::aggregate::{ColumnTotals, Totals};
 pub use read::batch::{Batch, Row};
 pub use read::column::Column as BatchColumn;
+pub use read::explain::Explain;
 pub use read::page::PageState;
+pub use read::query::{Projection, TombstoneLimits};
 pub use read::reader::{Reader, Rows};
 pub use write::batch::{SchemaOf, With, WriteBatch};

@@ -1,7 +1,7 @@
 //! The store as a whole, small: write, read, flush, reopen, delete, expire.
 
 use skep_engine::model::time::{Date, Timestamp};
-use skep_engine::{CqlType, Db, KeyRange, ManualClock, Schema, SyncMode, With, row};
+use skep_engine::{CqlType, Db, KeyRange, ManualClock, Schema, Select, SyncMode, Table, With, row};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -266,4 +266,59 @@ fn snapshots_on_disk_are_stores_of_their_own() {
     drop(snapshot);
     db.delete_snapshot("monday").unwrap();
     assert!(db.list_snapshots().unwrap().is_empty());
+}
+
+/// An empty table in a store whose clock stands still.
+fn still(name: &str) -> (Dir, Db, Table) {
+    let dir = Dir::new(name);
+    let db = Db::builder(&dir.0).clock(Arc::new(ManualClock::at(at(0)))).open().unwrap();
+    let table = db.create_table(readings()).unwrap();
+    (dir, db, table)
+}
+
+#[test]
+fn the_last_word_on_the_direction_counts_for_buckets_too() {
+    let (_dir, db, table) = still("direction");
+    for n in 0..4 {
+        table.insert(&row!["s", day((n / 2) as i32), at(n), None::<&str>, n as f64]).unwrap();
+    }
+    let all = || table.buckets(day(0).through(day(1)).map(|day| row!["s", day]), ..);
+    let read = |select: Select| -> Vec<f64> {
+        select.rows().unwrap().map(|row| row.unwrap().get("temperature").unwrap()).collect()
+    };
+    assert_eq!(read(all().newest_first().newest_first()), [3.0, 2.0, 1.0, 0.0]);
+    assert_eq!(read(all().newest_first().oldest_first()), [0.0, 1.0, 2.0, 3.0]);
+    assert_eq!(read(all().oldest_first().newest_first()), [3.0, 2.0, 1.0, 0.0]);
+    db.close().unwrap();
+}
+
+#[test]
+fn less_than_a_second_of_ttl_is_not_for_ever() {
+    let (_dir, db, table) = still("ttl");
+    let with = With::DEFAULT.ttl(Duration::from_millis(10));
+    table.insert_with(&row!["s", day(0), at(0), None::<&str>, 1.0], with).unwrap();
+    let rows: Vec<_> = table.scan().with_lives().rows().unwrap().map(Result::unwrap).collect();
+    let left: Vec<_> = rows.iter().map(|row| row.ttl("temperature").unwrap()).collect();
+    assert_eq!(left, [Some(1)]);
+    db.close().unwrap();
+}
+
+#[test]
+fn what_a_slip_of_the_pen_gets_to_read() {
+    let (_dir, db, table) = still("slip");
+    table.insert(&row!["s", day(0), at(0), None::<&str>, 1.5]).unwrap();
+    let error = db.table("raedings").unwrap_err().to_string();
+    assert!(error.ends_with(&format!("(there is {})", table.name())), "{error}");
+    let error = table.scan().columns(&["temprature"]).count().unwrap_err().to_string();
+    assert!(error.contains("Undefined column name temprature (the columns are sensor, day, ts, "), "{error}");
+    let error = table.insert(&row!["s", "2024-06-12", at(0)]).unwrap_err().to_string();
+    assert!(error.contains("column day: text '2024-06-12' is no value of type date (Date::parse"), "{error}");
+    let error = table.insert(&row!["s", day(0)]).unwrap_err().to_string();
+    assert!(error.ends_with("(every column of the primary key needs a value)"), "{error}");
+    let error = Db::open_snapshot(db.path(), "before").unwrap_err().to_string();
+    assert!(error.starts_with("there is no snapshot before in "), "{error}");
+    let row = table.get(&row!["s", day(0), at(0)]).unwrap().unwrap();
+    let text = format!("{row:?}");
+    assert!(text.contains(r#""temperature": 1.5"#) && text.len() < 300, "{text}");
+    db.close().unwrap();
 }

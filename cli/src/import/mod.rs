@@ -110,6 +110,7 @@ fn delimiter(text: &str) -> Result<u8, String> {
 /// Imports the files.
 pub(crate) fn run(args: &Args) -> Outcome {
     let total = args.files.iter().map(|file| length(file)).sum::<Outcome<u64>>()?;
+    check_maps(args)?;
     let (db, table) = open(args)?;
     let schema = table.schema();
     let mut import = Import {
@@ -213,6 +214,24 @@ fn headers<R: Read>(
     }
     let names = (0..record.len()).map(|i| String::from_utf8_lossy(record.field(i)).trim().to_owned());
     Ok(names.map(|name| name.trim_start_matches('\u{feff}').to_owned()).collect())
+}
+
+/// Refuses a `--map` of a field that no file has: a slip of the pen would otherwise import the field under its own name.
+fn check_maps(args: &Args) -> Outcome {
+    if args.map.is_empty() || args.no_header || args.files.iter().any(|file| is_stdin(file)) {
+        return Ok(());
+    }
+    let mut known = Vec::new();
+    for file in &args.files {
+        known.extend(headers(args, None, file, &mut CsvReader::new(source(file)?, args.delimiter))?);
+    }
+    for map in &args.map {
+        let (from, _) = columns::pair("map", map)?;
+        if !known.iter().any(|header| from.eq_ignore_ascii_case(header.trim())) {
+            return Err(Failure::new(format!("--map {map}: no field is called {from}")));
+        }
+    }
+    Ok(())
 }
 
 /// An import under way.

@@ -109,6 +109,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Kind::Sstable if path.is_dir() => sstable::table(args, path)?,
         Kind::Sstable => vec![sstable::inspect(args, path)?],
         Kind::Manifest => vec![manifest::inspect(args, &ruling(path)?)?],
+        Kind::Table if path.join("CURRENT").is_file() => {
+            let text = "this is a store; name the directory of one of its tables, DIR/data/KEYSPACE/TABLE-ID";
+            return Err(Failure::new(format!("{}: {text}", path.display())));
+        }
         Kind::Table if path.is_dir() => sstable::table(args, path)?,
         Kind::Table => {
             let text = format!("{}: a table is a directory, DIR/data/KEYSPACE/TABLE-ID", path.display());

@@ -143,6 +143,13 @@ impl Db {
     /// # Errors
     /// As [`Db::open_read_only`].
     pub fn open_snapshot(path: impl AsRef<Path>, name: &str) -> Result<Self> {
-        Self::open_read_only(DataDir::new(path.as_ref()).snapshot(name)?)
+        let dir = DataDir::new(path.as_ref()).snapshot(name)?;
+        Self::open_read_only(dir).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => {
+                let text = format!("there is no snapshot {name} in {}", path.as_ref().display());
+                Error::not_found(text).hint("Db::list_snapshots, or skep snapshot DIR list")
+            }
+            _ => error,
+        })
     }
 }

@@ -116,8 +116,14 @@ impl Db {
         let (keyspace, table) = split_name(name);
         let version = self.inner.manifest.lock().version();
         let known = version.table(keyspace, table);
-        let known =
-            known.ok_or_else(|| Error::not_found(format!("table {keyspace}.{table} does not exist")))?;
+        let known = known.ok_or_else(|| {
+            let error = Error::not_found(format!("table {keyspace}.{table} does not exist"));
+            let names: Vec<_> = self.tables().iter().take(10).map(Table::name).collect();
+            match names.is_empty() {
+                true => error.hint("the store has no tables"),
+                false => error.hint(format!("there is {}", names.join(", "))),
+            }
+        })?;
         Ok(Table::new(self.clone(), self.inner.commit.tables.get(known.schema.id)?))
     }
 

@@ -56,7 +56,7 @@ impl TableSnapshot {
         self.get_columns(key, &self.columns)
     }
 
-    /// [`TableSnapshot::get`] of some columns.
+    /// [`TableSnapshot::get`] of some columns: [`Projection::of`] makes the list of them, once for many reads.
     ///
     /// # Errors
     /// As [`TableSnapshot::get`].
@@ -101,7 +101,7 @@ impl TableSnapshot {
             }
             (Err(error), _) | (_, Err(error)) => (Keys::List(Vec::new()), Some(error)),
         };
-        Select { snapshot: self.snapshot.clone(), keys, query, now: self.now, error }
+        Select { snapshot: self.snapshot.clone(), keys, query, backward: false, now: self.now, error }
     }
 }
 
@@ -164,12 +164,15 @@ pub struct Select {
     snapshot: Snapshot,
     keys: Keys,
     query: Query,
+    /// Whether the partitions of a list are read from the last to the first.
+    backward: bool,
     now: i64,
     error: Option<Error>,
 }
 
 impl Select {
-    /// Rows of each partition in the reverse of clustering order.
+    /// Rows of each partition in the reverse of clustering order; the order of buckets stays ([`Select::newest_first`] and
+    /// [`Select::oldest_first`] turn both).
     pub fn reverse(mut self) -> Self {
         self.query.reverse = !self.query.reverse;
         self
@@ -179,15 +182,14 @@ impl Select {
     /// a series whose buckets are given oldest first.
     pub fn newest_first(mut self) -> Self {
         self.query.reverse = !self.is_descending();
-        if let Keys::List(keys) = &mut self.keys {
-            keys.reverse();
-        }
+        self.backward = true;
         self
     }
 
-    /// Least first clustering value first, whatever the table's order.
+    /// Least first clustering value first, whatever the table's order, and the buckets as they were given.
     pub fn oldest_first(mut self) -> Self {
         self.query.reverse = self.is_descending();
+        self.backward = false;
         self
     }
 
@@ -267,7 +269,12 @@ impl Select {
             return Err(error);
         }
         match self.keys {
-            Keys::List(keys) => read::read_partitions(self.snapshot, keys, self.query, self.now),
+            Keys::List(mut keys) => {
+                if self.backward {
+                    keys.reverse();
+                }
+                read::read_partitions(self.snapshot, keys, self.query, self.now)
+            }
             Keys::Tokens(tokens) => read::read_tokens(self.snapshot, tokens, self.query, self.now),
         }
     }
@@ -460,6 +467,18 @@ impl Table {
     }
 
     /// Rows of several partitions, given oldest first; see [`TableSnapshot::buckets`] and [`Select::newest_first`].
+    /// [`Date::through`](crate::Date::through) lists the days of a span:
+    ///
+    /// ```
+    /// # use skep_engine::{Result, Row, Table, row};
+    /// # use std::time::Duration;
+    /// # fn last_two_days(readings: &Table) -> Result<Vec<Row>> {
+    /// let now = readings.db().now();
+    /// let since = now - Duration::from_secs(48 * 3600);
+    /// let days = since.date().through(now.date()).map(|day| row!["hive-7", day]);
+    /// readings.buckets(days, since..).newest_first().rows()?.collect()
+    /// # }
+    /// ```
     pub fn buckets<'a, K: AsRef<[Arg<'a>]>>(
         &self,
         partitions: impl IntoIterator<Item = K>,

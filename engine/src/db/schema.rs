@@ -1,6 +1,7 @@
 //! Building a table's definition from Rust: `Schema::table("readings").partition_key(...)...`.
 
 use crate::error::{Error, Result};
+use crate::model::life::{MAX_TTL, whole_seconds};
 use crate::model::schema::{ColumnKind, Order, TableId, TableOptions, TableSchema};
 use crate::model::types::CqlType;
 use std::collections::BTreeMap;
@@ -89,13 +90,12 @@ impl Schema {
         self.push(name, ty, ColumnKind::Regular)
     }
 
-    /// How long rows live that are written without a TTL of their own (default_time_to_live, whole seconds).
+    /// How long rows live that are written without a TTL of their own (default_time_to_live, rounded
+    /// up to whole seconds); zero means for ever. A read sees no row past its time; compaction frees its bytes.
     #[must_use]
     pub fn ttl(mut self, ttl: Duration) -> Self {
-        match i32::try_from(ttl.as_secs()) {
-            Ok(seconds) if seconds <= crate::model::life::MAX_TTL => {
-                self.options.default_time_to_live = seconds
-            }
+        match i32::try_from(whole_seconds(ttl)) {
+            Ok(seconds) if seconds <= MAX_TTL => self.options.default_time_to_live = seconds,
             _ => {
                 self.error =
                     Some(format!("the default TTL of {} s is over the limit of 20 years", ttl.as_secs()))
@@ -167,7 +167,8 @@ impl Schema {
         Self { options, ..self }
     }
 
-    /// Opens the table when it exists already, whatever its definition.
+    /// Opens the table when it exists already, whatever its definition: a program whose schema changed has to compare with
+    /// [`Table::schema`](crate::Table::schema) and use [`Db::alter_table`](crate::Db::alter_table).
     #[must_use]
     pub fn if_not_exists(self) -> Self {
         Self { if_not_exists: true, ..self }

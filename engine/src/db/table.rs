@@ -68,7 +68,7 @@ impl Table {
         Arc::clone(&self.state.view().schema)
     }
 
-    /// Writes one row; `args` are the columns' values in declared order (`&row![...]`), `None` leaves one alone,
+    /// Writes one row and returns its write time (micros since the epoch); `args` are the columns' values in declared order (`&row![...]`), `None` leaves one alone,
     /// [`Null`](crate::Null) deletes it.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Table {
         self.single(|batch, schema| batch.insert(schema, args))
     }
 
-    /// Writes one row with a TTL or timestamp.
+    /// Writes one row with a TTL or timestamp. Returns as [`Table::insert`].
     ///
     /// # Errors
     /// As [`WriteBatch::insert_with`] and [`Db::write`].
@@ -86,7 +86,7 @@ impl Table {
         self.single(|batch, schema| batch.insert_with(schema, args, with))
     }
 
-    /// Writes one row by column names.
+    /// Writes one row by column names. Returns as [`Table::insert`].
     ///
     /// # Errors
     /// As [`WriteBatch::insert_named`] and [`Db::write`].
@@ -94,7 +94,7 @@ impl Table {
         self.single(|batch, schema| batch.insert_named(schema, columns, with))
     }
 
-    /// Sets columns of a row that lives only as long as one of its columns (UPDATE).
+    /// Sets columns of a row that lives only as long as one of its columns (UPDATE). Returns as [`Table::insert`].
     ///
     /// # Errors
     /// As [`WriteBatch::update`] and [`Db::write`].
@@ -102,7 +102,7 @@ impl Table {
         self.single(|batch, schema| batch.update(schema, columns, with))
     }
 
-    /// Deletes a row, the rows that begin with a clustering prefix, or a partition.
+    /// Deletes a row, the rows that begin with a clustering prefix, or a partition. Returns as [`Table::insert`].
     ///
     /// # Errors
     /// As [`WriteBatch::delete`] and [`Db::write`].
@@ -110,7 +110,7 @@ impl Table {
         self.single(|batch, schema| batch.delete(schema, key, With::DEFAULT))
     }
 
-    /// Deletes a range of rows of one partition.
+    /// Deletes a range of rows of one partition. Returns as [`Table::insert`].
     ///
     /// # Errors
     /// As [`WriteBatch::delete_range`] and [`Db::write`].
@@ -119,7 +119,7 @@ impl Table {
         self.single(|batch, schema| batch.delete_range(schema, partition, &range, With::DEFAULT))
     }
 
-    /// Deletes single columns of a row.
+    /// Deletes single columns of a row. Returns as [`Table::insert`].
     ///
     /// # Errors
     /// As [`WriteBatch::delete_columns`] and [`Db::write`].

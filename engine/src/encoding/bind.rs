@@ -70,7 +70,11 @@ fn in_key(schema: &TableSchema, column: &Column, arg: &Arg<'_>, error: &Error) -
         Arg::Null | Arg::Unset => format!("Invalid null value in condition for column {}", column.name),
         _ => format!("column {}: {}", column.name, error.message()),
     };
-    Error::invalid(text).in_table(schema.full_name())
+    let error = Error::invalid(text).in_table(schema.full_name());
+    match arg {
+        Arg::Null | Arg::Unset => error.hint("every column of the primary key needs a value"),
+        _ => error,
+    }
 }
 
 /// A clustering, or the prefix of one, from `args`: one for each of the first clustering columns.

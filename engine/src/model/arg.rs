@@ -104,7 +104,16 @@ impl Arg<'_> {
             (Arg::Value(v), _) => codec::encode(v, ty, out)?,
             (Arg::Unset, _) => return Err(Error::invalid("the value is not set")),
             (Arg::Null, _) => return Err(Error::invalid("the value is null")),
-            _ => return Err(Error::invalid(format!("{} is no value of type {ty}", self.describe()))),
+            _ => {
+                let how = match (self, ty) {
+                    (Arg::Text(_), CqlType::Timestamp) => " (Timestamp::parse makes one)",
+                    (Arg::Text(_), CqlType::Date) => " (Date::parse makes one)",
+                    (Arg::Text(_), CqlType::Time) => " (Time::parse makes one)",
+                    (Arg::Int(_), CqlType::Double | CqlType::Float) => " (write 1.0 for 1)",
+                    _ => "",
+                };
+                return Err(Error::invalid(format!("{} is no value of type {ty}{how}", self.describe())));
+            }
         }
         Ok(())
     }

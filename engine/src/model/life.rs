@@ -9,6 +9,12 @@ pub const NEVER: i64 = i64::MAX;
 /// The largest TTL that a write may ask for: 20 years, as in Apache Cassandra.
 pub const MAX_TTL: i32 = 630_720_000;
 
+/// A duration in whole seconds, rounded up: half a second of TTL must not become zero, which means never.
+pub(crate) const fn whole_seconds(duration: std::time::Duration) -> u64 {
+    let more = if duration.subsec_nanos() > 0 { 1 } else { 0 };
+    duration.as_secs().saturating_add(more)
+}
+
 /// The last second that an expiry may have.
 pub const MAX_EXPIRY: i64 = u32::MAX as i64;
 

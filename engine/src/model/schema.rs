@@ -224,6 +224,12 @@ impl TableSchema {
         format!("{}.{}", self.keyspace, self.name)
     }
 
+    /// What to say to somebody who named a column that is not there: the columns in declared order.
+    pub(crate) fn column_list(&self) -> String {
+        let names: Vec<_> = self.declared().map(|column| column.name.as_str()).collect();
+        format!("the columns are {}", names.join(", "))
+    }
+
     /// All columns: partition key, clustering, static, regular.
     pub fn columns(&self) -> &[Column] {
         &self.columns

@@ -117,6 +117,11 @@ impl Date {
         Timestamp(i64::from(self.days_since_epoch()) * MILLIS_PER_DAY)
     }
 
+    /// The days from this one to `last`, both included: the buckets of a span of time, oldest first. None if `last` is earlier.
+    pub fn through(self, last: Self) -> impl DoubleEndedIterator<Item = Self> + Clone {
+        (self.0..=last.0).map(Self)
+    }
+
     /// Parses `yyyy-MM-dd`, strictly, or the raw number (1970-01-01 being 2147483648).
     ///
     /// # Errors

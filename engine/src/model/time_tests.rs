@@ -145,3 +145,12 @@ fn times_and_days_are_moved_and_stop_at_the_ends() {
     assert_eq!((noon.date(), (noon - Duration::from_millis(1)).as_millis()), (day, noon.as_millis() - 1));
     assert_eq!(Date(u32::MAX) + 1, Date(u32::MAX));
 }
+
+#[test]
+fn days_through_a_month_s_end_are_listed_in_order() {
+    let day = |text| Date::parse(text).unwrap();
+    let days: Vec<String> = day("2024-02-28").through(day("2024-03-01")).map(|day| day.to_string()).collect();
+    assert_eq!(days, ["2024-02-28", "2024-02-29", "2024-03-01"]);
+    assert_eq!(day("2024-03-01").through(day("2024-03-01")).count(), 1);
+    assert_eq!(day("2024-03-01").through(day("2024-02-28")).count(), 0);
+}

@@ -16,6 +16,7 @@ use crate::read::builder::PartitionHead;
 use crate::read::column::{CellRef, Column};
 use crate::read::get::{FromCell, value_of, wire_of};
 use crate::read::query::Projection;
+use std::fmt;
 use std::sync::Arc;
 
 /// The most rows of a batch.
@@ -106,10 +107,26 @@ impl Batch {
 }
 
 /// One row of a result. Cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Row {
     batch: Arc<Batch>,
     index: usize,
+}
+
+impl fmt::Debug for Row {
+    /// The columns with their values as CQL text: `Row {"ts": 2026-06-12 14:03:00.000Z, "temperature": 34.9}`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Row ")?;
+        let mut map = f.debug_map();
+        for (i, column) in self.batch.columns.columns().enumerate() {
+            match self.value(i) {
+                Ok(Some(value)) => map.entry(&column.name, &format_args!("{value}")),
+                Ok(None) => map.entry(&column.name, &format_args!("null")),
+                Err(error) => map.entry(&column.name, &format_args!("<{error}>")),
+            };
+        }
+        map.finish()
+    }
 }
 
 /// Names a column of a result: its name, or its place among the columns that were asked for.
@@ -197,7 +214,7 @@ impl Row {
             return Err(Error::invalid(text));
         }
         if !self.batch.columns.lives() {
-            return Err(Error::invalid("this read did not ask for write times"));
+            return Err(Error::invalid("this read did not ask for write times").hint("Select::with_lives"));
         }
         Ok(self.batch.values[place].life(self.index))
     }

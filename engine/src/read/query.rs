@@ -108,7 +108,9 @@ impl Projection {
             let name = name.as_ref();
             let place = schema.columns().iter().position(|column| column.name == name);
             place.ok_or_else(|| {
-                Error::not_found(format!("Undefined column name {name}")).in_table(schema.full_name())
+                Error::not_found(format!("Undefined column name {name}"))
+                    .in_table(schema.full_name())
+                    .hint(schema.column_list())
             })
         };
         let columns: Vec<usize> = names.iter().map(index).collect::<Result<_>>()?;
@@ -225,6 +227,6 @@ mod tests {
         assert_eq!(columns.columns().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["v", "pk"]);
         assert_eq!(columns.regulars(), [(ColumnId(3), 0)]);
         let error = Projection::of(&schema(), &["x"]).unwrap_err();
-        assert_eq!(error.to_string(), "ks.t: Undefined column name x");
+        assert_eq!(error.to_string(), "ks.t: Undefined column name x (the columns are pk, ck, s, v)");
     }
 }

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::model::arg::Arg;
 use crate::model::cell::{Cell, ColumnId};
 use crate::model::clustering::Clustering;
-use crate::model::life::{Deletion, MAX_TTL};
+use crate::model::life::{Deletion, MAX_TTL, whole_seconds};
 use crate::model::row::{Complex, Row};
 use crate::model::schema::{Column, ColumnKind, TableSchema};
 use crate::model::types::CqlType;
@@ -32,10 +32,10 @@ impl With {
     /// The table's default TTL, the commit's timestamp.
     pub const DEFAULT: Self = Self { ttl: None, timestamp: None };
 
-    /// Expires after `ttl`, in whole seconds; zero means never and overrides the table's default.
+    /// Expires after `ttl`, rounded up to whole seconds; zero means never and overrides the table's default.
     #[must_use]
     pub const fn ttl(self, ttl: Duration) -> Self {
-        Self { ttl: Some(ttl.as_secs()), ..self }
+        Self { ttl: Some(whole_seconds(ttl)), ..self }
     }
 
     /// Written at `micros` since the epoch instead of the time of the commit.
@@ -464,6 +464,7 @@ fn by_name<'a>(table: &TableSchema, columns: &[(&str, Arg<'a>)]) -> Result<Vec<A
 
 fn unknown(table: &TableSchema, name: &str) -> Error {
     Error::not_found(format!("Undefined column name {name} in table {}", table.full_name()))
+        .hint(table.column_list())
 }
 
 fn in_column(table: &TableSchema, column: &Column, error: &Error) -> Error {
