@@ -7,7 +7,7 @@
 //! ```
 //!
 //! [`segment`] is the header of a segment file, [`log`] appends, syncs and rotates, `dirty` knows which tables still need
-//! which segment, [`replay`] reads everything back, [`dump`] explains the bytes. The layout is in `FORMAT.md`. Payloads are
+//! which segment, [`replay`](mod@replay) reads everything back, [`dump`] explains the bytes. The layout is in `FORMAT.md`. Payloads are
 //! opaque here; the caller names the tables that each one touches.
 //!
 //! # Durability

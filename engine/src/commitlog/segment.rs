@@ -1,6 +1,6 @@
 //! A segment file's header, and which segments there are.
 //!
-//! [`log`](crate::commitlog::log) writes the header in front of the first record; [`replay`](crate::commitlog::replay) reads it and learns
+//! [`log`](crate::commitlog::log) writes the header in front of the first record; [`replay`](mod@crate::commitlog::replay) reads it and learns
 //! from it how long the segment before must be. The layout is in `FORMAT.md`.
 
 use crate::encoding::bytes::{ByteReader, put_u32, put_u64};

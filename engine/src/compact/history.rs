@@ -1,7 +1,7 @@
 //! What compactions did: the last ones in full, and what the strategies must remember of earlier attempts.
 //!
 //! One per table, kept in memory. The worker records every finished or failed compaction; statistics and "why was this
-//! compaction chosen" read it, and [`tiered`](crate::compact::tiered) asks it which files were rewritten in vain.
+//! compaction chosen" read it, and `tiered` asks it which files were rewritten in vain.
 //!
 //! # Invariants
 //! 1. At most [`MAX_RECORDS`] records and [`MAX_RECORDS`] remembered files.

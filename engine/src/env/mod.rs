@@ -1,7 +1,7 @@
 //! The only door to files, time and randomness.
 //!
 //! Everything above this module asks an [`Env`] instead of the operating system, so that one and the same
-//! engine runs on a real disk ([`OsEnv`]) and on [`sim::SimDisk`], which forgets what was not synced and fails
+//! engine runs on a real disk ([`OsEnv`]) and on `sim::SimDisk`, which forgets what was not synced and fails
 //! where a test tells it to. A user who wants to move time sets a [`ManualClock`] on the real one.
 //!
 //! # Invariants

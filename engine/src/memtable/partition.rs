@@ -1,11 +1,11 @@
-//! One partition in a memtable: a key, a lock, and behind it the [`Contents`].
+//! One partition in a memtable: a key, a lock, and behind it the `Contents`.
 //!
 //! The read path gets it from [`Memtable`](crate::memtable::Memtable) and reads rows and deletions as of its sequence
 //! number. Flushes read it through [`Flush`](crate::memtable::flush::Flush).
 //!
 //! # Threads
 //! One writer at a time (the commit's leader), any number of readers. A reader holds the lock for one
-//! [`Window`] only, a copy of some hundred rows, so that neither waits long for the other. `seq` is the number of
+//! `Window` only, a copy of some hundred rows, so that neither waits long for the other. `seq` is the number of
 //! a pin that is held during the whole read; of batches above it nothing is seen.
 
 use crate::encoding::mutation::OpBody;

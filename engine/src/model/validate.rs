@@ -1,7 +1,7 @@
 //! Whether bytes are a value of a type, without building the value; and the one walk over containers.
 //!
 //! The write path calls [`validate`] on every value that a client sent as bytes. `codec` and `encoding::order` walk
-//! collections, tuples and vectors with [`Container`], so that the rules for counts, lengths and rests stand here once.
+//! collections, tuples and vectors with `Container`, so that the rules for counts, lengths and rests stand here once.
 //!
 //! # Not here
 //! Cassandra lets UTF-8-encoded surrogates and code points beyond U+10FFFF pass as text; here they are refused. It

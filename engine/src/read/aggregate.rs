@@ -2,7 +2,7 @@
 //!
 //! [`totals`] drives a [`Reader`] and adds up its batches, columns of numbers as slices. Blocks of which the index already says
 //! everything are never read: every one of its rows must be asked for and seen, nothing in it dead, and no other source may
-//! have anything between its first and last row. [`ZoneRuns`] stands between such a file's cursor and the slice, and takes
+//! have anything between its first and last row. `ZoneRuns` stands between such a file's cursor and the slice, and takes
 //! these blocks out.
 //!
 //! # Not here

@@ -1,6 +1,6 @@
 //! Why a read did what it did: which memtables and files it looked at, which not and for what reason, and what it met there.
 //!
-//! Filled in by [`gather`](crate::read::gather) and the readers where a caller asks for it; printed by tools and by tracing.
+//! Filled in by `gather` and the readers where a caller asks for it; printed by tools and by tracing.
 
 use crate::read::resolve::Counts;
 use crate::sstable::meta::FileId;

@@ -1,8 +1,8 @@
 //! Merging sorted streams: several sources become one, as a reader or a compaction sees them.
 //!
 //! A [`Merge`] reconciles rows of equal clustering, tracks the range deletion in force in each source, hides what the
-//! strongest one (and the partition's deletion) covers, and yields the merged bounds. [`slice`](crate::read::slice) merges
-//! the rows of one partition, in either direction; [`scan`](crate::read::scan) and compactions merge whole streams of
+//! strongest one (and the partition's deletion) covers, and yields the merged bounds. `slice` merges
+//! the rows of one partition, in either direction; `scan` and compactions merge whole streams of
 //! partitions in token order through [`Merge::streams`].
 //!
 //! Inputs stand sorted by the place of their next item. The first one moves, and is put back by comparing with the

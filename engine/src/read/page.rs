@@ -1,6 +1,6 @@
 //! Pages: how many rows may still come, and where the next page begins.
 //!
-//! [`Limits`] counts the rows that a reader hands out against LIMIT, PER PARTITION LIMIT and the rows of a page.
+//! `Limits` counts the rows that a reader hands out against LIMIT, PER PARTITION LIMIT and the rows of a page.
 //! [`PageState`] is what the caller keeps between two pages: the last place that was read and the counts so far. It names
 //! no file and no snapshot, so writes between two pages do no harm: the next page goes on behind that place in what the table is
 //! then. It is opaque to clients, which may hold it for long and send it back damaged: hence version and checksum.

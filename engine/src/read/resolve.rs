@@ -1,6 +1,6 @@
 //! From merged versions to what a reader sees at one second, and how much dead weight was on the way.
 //!
-//! Readers put every merged row through [`Resolver::row`]: cells of dropped columns are ignored, what is deleted or has expired
+//! Readers put every merged row through `Resolver::row`: cells of dropped columns are ignored, what is deleted or has expired
 //! goes, and the row exists while its marker or any cell lives ([`reconcile::resolve`](crate::model::reconcile::resolve)).
 //! Tombstones are counted as Apache Cassandra counts them, and too many refuse the read.
 

@@ -10,7 +10,7 @@
 //! 3. A page has 1 to [`PAGE_ENTRIES`] entries.
 //!
 //! # Format
-//! "Index" in FORMAT.md; the bytes of a page are read and written in [`index_page`](crate::sstable::index_page).
+//! "Index" in FORMAT.md; the bytes of a page are read and written in `index_page`.
 
 use crate::encoding::bytes::{ByteReader, put_bytes};
 use crate::encoding::checksum::{put_checksum, strip_checksum};

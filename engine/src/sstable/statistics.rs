@@ -1,6 +1,6 @@
 //! The statistics section: the file's card, and counts that operators and strategies ask for but reads do not.
 //!
-//! A [`Collector`] gathers them while the file is written: partitions one by one, all else from the blocks' summaries, so that
+//! A `Collector` gathers them while the file is written: partitions one by one, all else from the blocks' summaries, so that
 //! a row costs nothing here.
 //!
 //! # Format
