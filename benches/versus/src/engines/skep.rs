@@ -48,7 +48,7 @@ struct Places {
 impl Places {
     fn of(table: &Table) -> Self {
         let schema = table.schema();
-        let place = |name: &str| schema.columns().iter().position(|column| column.name == name).unwrap();
+        let place = |name: &str| schema.declared().position(|column| column.name == name).unwrap();
         Self {
             ts: place("ts"),
             temperature: place("temperature"),
