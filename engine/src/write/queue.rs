@@ -134,7 +134,10 @@ impl FlushQueue {
             if !waiting && !state.busy.iter().any(|id| ours(*id)) {
                 return true;
             }
-            if state.failed.keys().any(|id| ours(*id)) || end.is_some_and(|end| Instant::now() >= end) {
+            // Once the store is closed nobody takes what is left: a flush that comes too late must not wait for it.
+            let abandoned = state.closed && !state.busy.iter().any(|id| ours(*id));
+            let late = end.is_some_and(|end| Instant::now() >= end);
+            if abandoned || late || state.failed.keys().any(|id| ours(*id)) {
                 return false;
             }
             match end {
