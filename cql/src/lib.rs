@@ -1,0 +1,13 @@
+//! CQL over the storage engine.
+//!
+//! A statement goes through these rooms, top to bottom: its text becomes words (`syntax::lexer`) and a tree (`syntax::ast`), the tree
+//! is held against the schema (`catalog`) and its terms against types (`term`, `function`), a plan is made (`restrict`, `select`,
+//! `modify`, `schema`), and a [`Session`] runs it. Each module uses only those above it.
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::print_stdout))]
+
+pub mod error;
+pub mod syntax;
+pub mod value;
+
+pub use error::{Code, CqlError, Place, Result};
