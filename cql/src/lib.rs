@@ -7,7 +7,8 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::print_stdout))]
 
 pub mod error;
-pub mod syntax;
 pub mod value;
+pub mod answer;
+pub mod syntax;
 
 pub use error::{Code, CqlError, Place, Result};
