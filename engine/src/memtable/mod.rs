@@ -12,7 +12,7 @@
 //! ```
 //!
 //! In reading order: [`pins`] says as of when readers read; `chunks` and `rows` hold rows, `versions` merges those that
-//! nobody can tell apart, `ranges` the range deletions; `contents` puts them together, `window` reads them;
+//! nobody can tell apart, `ranges` the range deletions; `contents` puts them together, `window` reads them, `plain_rows` hands them on as they are;
 //! [`partition`] is what others see of it, [`shards`] finds partitions, [`writer`] writes, [`flush`] streams everything.
 //!
 //! # Invariants
@@ -32,6 +32,7 @@ mod rows;
 mod versions;
 mod ranges;
 mod contents;
+pub mod plain_rows;
 mod window;
 pub mod partition;
 pub mod shards;

@@ -14,6 +14,7 @@ use crate::encoding::row_times::RowTimes;
 use crate::error::{Error, Result};
 use crate::memtable::contents::Contents;
 use crate::memtable::pins::Pins;
+use crate::memtable::plain_rows::PlainRows;
 use crate::memtable::window::{MOST_ROWS, Window};
 use crate::model::clustering::{Bound, ClusteringRange};
 use crate::model::fragment::{Fragment, RangeBound};
@@ -166,6 +167,25 @@ impl MemPartition {
             out.push(Fragment::Bound(RangeBound { at: far.clone(), deletion: None }));
         }
         Ok(false)
+    }
+
+    /// The first rows of `range` as they are encoded, `max_rows` at most, and whether there may be more; `None` if they are not
+    /// all plain, or there is none: then [`MemPartition::read`] has to be asked. To go on, the caller narrows `range` past the last row.
+    pub fn read_plain(
+        &self,
+        range: &ClusteringRange,
+        reverse: bool,
+        seq: u64,
+        max_rows: usize,
+    ) -> Option<(PlainRows, bool)> {
+        if range.is_empty() {
+            return None;
+        }
+        let mut window = Window::new(reverse);
+        window.fill(&self.contents.read(), range, seq, max_rows.clamp(1, MOST_ROWS));
+        let rows = window.take_plain()?;
+        let more = window.rest(range).is_some_and(|rest| !rest.is_empty());
+        Some((rows, more))
     }
 
     /// Fills `window` for a flush: with all versions of the next rows of `range`.

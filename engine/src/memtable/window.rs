@@ -11,6 +11,7 @@
 use crate::encoding::row::{EncodedRow, Stamp};
 use crate::error::Result;
 use crate::memtable::contents::Contents;
+use crate::memtable::plain_rows::PlainRows;
 use crate::memtable::ranges::{Point, Timeline};
 use crate::memtable::rows::Entry;
 use crate::model::clustering::{Bound, ClusteringRange};
@@ -219,6 +220,17 @@ impl Window {
     /// Whether no range deletion touches it.
     pub(super) fn has_no_ranges(&self) -> bool {
         self.opening.is_none() && self.points.is_empty() && self.recent.is_empty()
+    }
+
+    /// The rows as they were copied, if all are plain ones of one version and no range deletion touches them. The window
+    /// is empty afterwards, but for what it covers.
+    pub(super) fn take_plain(&mut self) -> Option<PlainRows> {
+        let plain = |version: &Version| version.is_plain && version.is_first;
+        if self.versions.is_empty() || !self.has_no_ranges() || !self.versions.iter().all(plain) {
+            return None;
+        }
+        let ends = self.versions.drain(..).map(|version| (version.end, version.stamp)).collect();
+        Some(PlainRows::new(std::mem::take(&mut self.bytes), ends))
     }
 
     /// What rows were copied to.

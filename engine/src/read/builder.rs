@@ -3,6 +3,7 @@
 //! [`PartitionHead`] is what all batches of a partition share: its key's values and static columns. [`BatchBuilder`] takes resolved
 //! rows; [`lanes`](crate::read::lanes) is the way around it for rows that can be handed out as they stand in a block.
 
+use crate::encoding::plain::{PlainCell, PlainRow};
 use crate::error::Result;
 use crate::model::bytes::Bytes;
 use crate::model::cell::Cell;
@@ -105,6 +106,14 @@ pub(crate) fn clustering_types(schema: &TableSchema) -> impl Iterator<Item = (&C
     schema.clustering().iter().map(|column| (&column.ty, column.kind == ColumnKind::Clustering(Order::Desc)))
 }
 
+fn push_null(column: Option<&mut ColumnBuilder>) {
+    match column {
+        Some(column) if column.is_complex() => column.push_complex(Vec::new()),
+        Some(column) => column.push(None, None),
+        None => {}
+    }
+}
+
 /// A batch being filled.
 #[derive(Debug)]
 pub(crate) struct BatchBuilder {
@@ -141,22 +150,68 @@ impl BatchBuilder {
         self.rows
     }
 
+    /// Appends the values of a row's clustering columns.
+    #[inline]
+    fn push_clustering(&mut self, clustering: &Clustering) -> Result<()> {
+        if !self.wants_clustering {
+            return Ok(());
+        }
+        let Self { head, columns, clusterings, .. } = self;
+        let mut places = clusterings.iter();
+        each_value(clustering, clustering_types(head.columns.schema()), |wire| {
+            let at = places.next().copied().flatten();
+            if let Some(column) = at.and_then(|at| columns[at].as_mut()) {
+                column.push(Some(wire), None);
+            }
+            Ok(())
+        })
+    }
+
+    /// Appends a plain row that is seen at second `now`, dead cells as nulls. Returns how many of its cells live and
+    /// how many do not.
+    ///
+    /// # Errors
+    /// `Corrupt` if it cannot be decoded or its clustering is not of this table.
+    pub(crate) fn push_plain(&mut self, row: &PlainRow<'_>, now: i64) -> Result<(u64, u64)> {
+        let clustering = Clustering::new(Bytes::new(row.clustering));
+        self.push_clustering(&clustering)?;
+        let (mut live, mut dead) = (0, 0);
+        let mut cells = row.cells();
+        let mut regulars = self.head.columns.regulars().iter().peekable();
+        while let Some((id, cell)) = cells.next_cell()? {
+            match &cell {
+                PlainCell::Other(cell) if !cell.is_live(now) => dead += 1,
+                _ => live += 1,
+            }
+            while let Some(&(_, at)) = regulars.next_if(|(column, _)| *column < id) {
+                push_null(self.columns[at].as_mut());
+            }
+            let Some(&(_, at)) = regulars.next_if(|(column, _)| *column == id) else { continue };
+            let Some(column) = self.columns[at].as_mut() else { continue };
+            match cell {
+                PlainCell::Eight(number) => column.push(Some(&number.to_be_bytes()), Some(row.life)),
+                PlainCell::Four(number) => column.push(Some(&number.to_be_bytes()), Some(row.life)),
+                PlainCell::Bytes(wire) => column.push(Some(wire), Some(row.life)),
+                PlainCell::Other(cell) if cell.is_live(now) => {
+                    column.push(cell.value.as_deref(), Some(cell.life()));
+                }
+                PlainCell::Other(_) => column.push(None, None),
+            }
+        }
+        for &(_, at) in regulars {
+            push_null(self.columns[at].as_mut());
+        }
+        self.rows += 1;
+        self.last = clustering;
+        Ok((live, dead))
+    }
+
     /// Appends a resolved row.
     ///
     /// # Errors
     /// `Corrupt` if its clustering is not of this table.
     pub(crate) fn push(&mut self, mut row: Row) -> Result<()> {
-        if self.wants_clustering {
-            let Self { head, columns, clusterings, .. } = self;
-            let mut places = clusterings.iter();
-            each_value(&row.clustering, clustering_types(head.columns.schema()), |wire| {
-                let at = places.next().copied().flatten();
-                if let Some(column) = at.and_then(|at| columns[at].as_mut()) {
-                    column.push(Some(wire), None);
-                }
-                Ok(())
-            })?;
-        }
+        self.push_clustering(&row.clustering)?;
         let mut cells = row.cells.iter().peekable();
         for &(id, at) in self.head.columns.regulars() {
             let Some(column) = self.columns[at].as_mut() else { continue };
@@ -167,8 +222,7 @@ impl BatchBuilder {
             }
             match cells.peek().filter(|(other, _)| *other == id) {
                 Some((_, cell)) => column.push(cell.value.as_deref(), Some(cell.life())),
-                None if column.is_complex() => column.push_complex(Vec::new()),
-                None => column.push(None, None),
+                None => push_null(Some(column)),
             }
         }
         self.rows += 1;

@@ -208,7 +208,7 @@ pub(crate) fn live_rows(run: &Run, lanes: &LaneMap, now: i64) -> Result<Option<R
     }
     if block.has_row_ttls() {
         let lives = block.lives()?;
-        if items.clone().any(|item| !lives.of(item).is_live(now)) {
+        if !lives.all_live(now) && items.clone().any(|item| !lives.of(item).is_live(now)) {
             return Ok(None);
         }
     }

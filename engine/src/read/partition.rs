@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::memtable::partition::MemPartition;
+use crate::memtable::plain_rows::PlainRows;
 use crate::model::clustering::{Bound, ClusteringRange};
 use crate::model::fragment::Fragment;
 use crate::model::key::DecoratedKey;
@@ -36,6 +37,10 @@ impl ItemReader for MemoryReader {
         out: &mut Vec<Fragment>,
     ) -> Result<bool> {
         self.partition.read(range, reverse, self.seq, max, out)
+    }
+
+    fn read_plain(&self, range: &ClusteringRange, reverse: bool, max: usize) -> Option<(PlainRows, bool)> {
+        self.partition.read_plain(range, reverse, self.seq, max)
     }
 }
 

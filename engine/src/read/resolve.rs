@@ -4,11 +4,13 @@
 //! goes, and the row exists while its marker or any cell lives ([`reconcile::resolve`](crate::model::reconcile::resolve)).
 //! Tombstones are counted as Apache Cassandra counts them, and too many refuse the read.
 
+use crate::encoding::plain::PlainRow;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::cell::ColumnId;
 use crate::model::reconcile::{drop_column, resolve};
 use crate::model::row::Row;
 use crate::model::schema::TableSchema;
+use crate::read::builder::BatchBuilder;
 use crate::read::query::TombstoneLimits;
 use std::sync::Arc;
 
@@ -82,6 +84,25 @@ impl Resolver {
             None => self.counts.tombstones += u64::from(tombstones == 0 && dead_marker),
         }
         seen
+    }
+
+    /// Appends what is seen of a plain row to `builder`, without building the row where it lives.
+    ///
+    /// # Errors
+    /// `Corrupt` if the row cannot be decoded.
+    #[inline]
+    pub(crate) fn plain_row(&mut self, row: &PlainRow<'_>, builder: &mut BatchBuilder) -> Result<()> {
+        if !self.dropped.is_empty() || !row.life.is_live(self.now) {
+            return match self.row(row.decode()?) {
+                Some(row) => builder.push(row),
+                None => Ok(()),
+            };
+        }
+        let (live, dead) = builder.push_plain(row, self.now)?;
+        self.counts.live_rows += 1;
+        self.counts.live_cells += live;
+        self.counts.tombstones += dead;
+        Ok(())
     }
 
     /// What is seen of a static row. It counts as a row only when nothing else of its partition does.

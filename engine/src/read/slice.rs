@@ -11,6 +11,7 @@
 //! 2. While any source has a range deletion open, or the partition is deleted, nothing is handed out unmerged.
 
 use crate::error::Result;
+use crate::memtable::plain_rows::PlainRows;
 use crate::model::fragment::Fragment;
 use crate::model::life::Deletion;
 use crate::read::batch::{BATCH_ROWS, Batch};
@@ -33,6 +34,8 @@ pub(crate) struct Slice {
     reverse: bool,
     merge: Option<Merge<Part>>,
     alone: Option<(Run, Arc<LaneMap>)>,
+    /// Rows out of memory that stand alone.
+    plain: Option<PlainRows>,
     /// Made when the first row has to be built: most slices are handed out as columns.
     builder: Option<BatchBuilder>,
 }
@@ -46,7 +49,7 @@ impl Slice {
         reverse: bool,
     ) -> Self {
         let head = head.clone();
-        Self { head, sources, deletion, reverse, merge: None, alone: None, builder: None }
+        Self { head, sources, deletion, reverse, merge: None, alone: None, plain: None, builder: None }
     }
 
     /// The next rows that a reader sees, at most `want`; `None` at the end.
@@ -78,6 +81,18 @@ impl Slice {
                     Fragment::Partition { .. } | Fragment::Static(_) => {}
                 }
                 resolver.check()?;
+                continue;
+            }
+            if let Some(rows) = &mut self.plain {
+                match rows.next_row()? {
+                    Some(row) => {
+                        let head = &self.head;
+                        let builder = self.builder.get_or_insert_with(|| BatchBuilder::new(head));
+                        resolver.plain_row(&row, builder)?;
+                        resolver.check()?;
+                    }
+                    None => self.plain = None,
+                }
                 continue;
             }
             if self.alone.is_some() {
@@ -149,6 +164,7 @@ impl Slice {
             Part::Run(run, lanes, _) if !open && lanes.is_fit() && run.block.has_no_deletions() => {
                 self.alone = Some((run, lanes));
             }
+            Part::Plain(rows) if !open => self.plain = Some(rows),
             part => self.start_merge(vec![(Some(source), part)]),
         }
     }

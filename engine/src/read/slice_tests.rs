@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::encoding::compress::Codec;
+use crate::memtable::plain_rows::PlainRows;
 use crate::model::bytes::Bytes;
 use crate::model::cell::{Cell, ColumnId};
 use crate::model::clustering::{Bound, Clustering, ClusteringRange};
@@ -121,6 +122,11 @@ impl ItemReader for MemoryItems {
         let count = items.len().min(max.min(3) + usize::from(edge));
         out.extend_from_slice(&items[..count]);
         Ok(count < items.len())
+    }
+
+    /// Nothing here is kept encoded; tests of whole stores read plain rows.
+    fn read_plain(&self, _: &ClusteringRange, _: bool, _: usize) -> Option<(PlainRows, bool)> {
+        None
     }
 }
 

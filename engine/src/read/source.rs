@@ -10,6 +10,7 @@
 //! 2. [`Source::open`] is the range deletion in force in this source just before its piece, in the direction of reading.
 
 use crate::error::Result;
+use crate::memtable::plain_rows::PlainRows;
 use crate::model::clustering::{Bound, Clustering, ClusteringRange};
 use crate::model::fragment::{Fragment, RangeBound};
 use crate::model::life::Deletion;
@@ -65,6 +66,10 @@ pub(crate) trait ItemReader {
         max: usize,
         out: &mut Vec<Fragment>,
     ) -> Result<bool>;
+
+    /// The first rows of `range` as they are encoded, some `max` at most, and whether there are more; `None` unless all
+    /// are plain.
+    fn read_plain(&self, range: &ClusteringRange, reverse: bool, max: usize) -> Option<(PlainRows, bool)>;
 }
 
 /// A place of an item in its partition.
@@ -126,7 +131,9 @@ enum Kind {
         max: usize,
         /// The range deletion in force behind the items read so far.
         in_force: Option<Deletion>,
+        /// What was read and not taken yet: one of the two is empty.
         items: VecDeque<Fragment>,
+        plain: Option<PlainRows>,
     },
 }
 
@@ -145,7 +152,7 @@ impl Source {
     ) -> Self {
         let max = usize::try_from(want).unwrap_or(usize::MAX).clamp(*CHUNK.start(), *CHUNK.end());
         let items = VecDeque::new();
-        let kind = Kind::Memory { reader, range, more: true, max, in_force: None, items };
+        let kind = Kind::Memory { reader, range, more: true, max, in_force: None, items, plain: None };
         Self { kind, reverse, open: None, started: false }
     }
 
@@ -168,9 +175,9 @@ impl Source {
                 }
                 Ok(run.is_some())
             }
-            Kind::Memory { items, more, .. } => {
-                if !items.is_empty() || !*more {
-                    return Ok(!items.is_empty());
+            Kind::Memory { items, plain, more, .. } => {
+                if !items.is_empty() || plain.is_some() || !*more {
+                    return Ok(!items.is_empty() || plain.is_some());
                 }
                 self.read_chunk()?;
                 self.fill()
@@ -179,9 +186,22 @@ impl Source {
     }
 
     fn read_chunk(&mut self) -> Result<()> {
-        let Kind::Memory { reader, range, more, max, in_force, items } = &mut self.kind else {
+        let Kind::Memory { reader, range, more, max, in_force, items, plain } = &mut self.kind else {
             return Ok(());
         };
+        if in_force.is_none()
+            && let Some((rows, has_more)) = reader.read_plain(range, self.reverse, *max)
+        {
+            if let Some(last) = rows.last()? {
+                match self.reverse {
+                    false => range.start = Bound::after(last.order()),
+                    true => range.end = Bound::before(last.order()),
+                }
+            }
+            (*more, *max) = (has_more, (*max * 4).min(*CHUNK.end()));
+            *plain = Some(rows);
+            return Ok(());
+        }
         let mut chunk = Vec::new();
         *more = reader.read(range, self.reverse, *max, &mut chunk)?;
         *max = (*max * 4).min(*CHUNK.end());
@@ -216,6 +236,7 @@ impl Source {
                 place_in(&run.block, item).map(Some)
             }
             Kind::File { .. } => Ok(None),
+            Kind::Memory { plain: Some(rows), .. } => Ok(rows.first()?.map(Place::Row)),
             Kind::Memory { items, .. } => Ok(items.front().map(place_of)),
         }
     }
@@ -228,6 +249,7 @@ impl Source {
                 place_in(&run.block, item).map(Some)
             }
             Kind::File { .. } => Ok(None),
+            Kind::Memory { plain: Some(rows), .. } => Ok(rows.last()?.map(Place::Row)),
             Kind::Memory { items, .. } => Ok(items.back().map(place_of)),
         }
     }
@@ -240,6 +262,7 @@ impl Source {
                 Ok(if self.reverse { items.end - at } else { at - items.start })
             }
             Kind::File { .. } => Ok(0),
+            Kind::Memory { plain: Some(rows), .. } => rows.count_before(end, self.reverse),
             Kind::Memory { items, .. } => {
                 let end = Place::Bound(end.clone());
                 Ok(items.partition_point(|item| {
@@ -270,6 +293,11 @@ impl Source {
                 }
                 Part::Run(run, lanes.clone(), self.reverse)
             }
+            Kind::Memory { plain, .. } if plain.is_some() => {
+                let taken = plain.as_mut().map(|rows| rows.take(count));
+                plain.take_if(|rows| rows.is_empty());
+                taken.map_or_else(|| Part::Items(Vec::new().into_iter()), Part::Plain)
+            }
             Kind::Memory { items, .. } if count >= items.len() => {
                 Part::Items(Vec::from(std::mem::take(items)).into_iter())
             }
@@ -282,6 +310,8 @@ impl Source {
 pub(crate) enum Part {
     /// Items of a block, and whether they come backwards.
     Run(Run, Arc<LaneMap>, bool),
+    /// Rows as memory has them.
+    Plain(PlainRows),
     /// Rows and bounds.
     Items(std::vec::IntoIter<Fragment>),
 }
@@ -293,6 +323,10 @@ impl Iterator for Part {
     fn next(&mut self) -> Option<Result<Fragment>> {
         match self {
             Self::Items(items) => items.next().map(Ok),
+            Self::Plain(rows) => match rows.next_row().transpose()? {
+                Ok(row) => Some(row.decode().map(Fragment::Row)),
+                Err(error) => Some(Err(error)),
+            },
             Self::Run(run, lanes, reverse) => {
                 let item = if *reverse { run.items.next_back() } else { run.items.next() }?;
                 Some(fragment(run, lanes.projection(), item, *reverse))

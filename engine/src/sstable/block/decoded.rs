@@ -285,7 +285,7 @@ impl DecodedBlock {
                 return Err(Error::malformed("a row's TTL is out of range"));
             }
             let expiries = self.directory.ints(block, lane_id::EXPIRY, items)?;
-            Ok(Lives { timestamps, ttls, expiries })
+            Ok(Lives::new(timestamps, ttls, expiries))
         })
     }
 
@@ -416,10 +416,7 @@ impl DecodedBlock {
         let places = self.places.iter().filter_map(OnceLock::get).map(PlaceLane::memory_bytes).sum::<usize>();
         let columns =
             self.columns.iter().filter_map(OnceLock::get).map(ColumnData::memory_bytes).sum::<usize>();
-        let lives = self.lives.get().map_or(0, |lives| {
-            let each = 1 + usize::from(lives.ttls.is_some()) + usize::from(lives.expiries.is_some());
-            8 * each * lives.timestamps.len()
-        });
+        let lives = self.lives.get().map_or(0, Lives::memory_bytes);
         let deletions = self.row_deletions.get().map_or(0, Deletions::memory_bytes);
         let bounds = self.bounds.get().map_or(0, |b| 4 * b.codes.len() + b.deletions.memory_bytes());
         let kinds = self.kinds.as_ref().map_or(0, |kinds| 5 * kinds.kinds.len());

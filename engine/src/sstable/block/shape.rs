@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::encoding::int_lane::narrow_codes;
 use crate::error::{Error, Result};
-use crate::model::life::Liveness;
+use crate::model::life::{Liveness, NEVER};
 use crate::sstable::block::builder::kind;
 use crate::sstable::block::directory::Directory;
 use crate::sstable::block::life::life_of;
@@ -83,10 +83,32 @@ pub struct Lives {
     pub timestamps: Vec<i64>,
     /// TTL of each, seconds; `None` if none has one.
     pub ttls: Option<Vec<i64>>,
-    pub(super) expiries: Option<Vec<i64>>,
+    expiries: Option<Vec<i64>>,
+    soonest: i64,
 }
 
 impl Lives {
+    /// From lanes of equal length.
+    pub(super) fn new(timestamps: Vec<i64>, ttls: Option<Vec<i64>>, expiries: Option<Vec<i64>>) -> Self {
+        let mut lives = Self { timestamps, ttls, expiries, soonest: NEVER };
+        if lives.ttls.is_some() {
+            lives.soonest = (0..lives.timestamps.len()).map(|i| lives.of(i).expiry).min().unwrap_or(NEVER);
+        }
+        lives
+    }
+
+    /// Whether all items are seen at second `now`, without a look at each: nothing in the block expires before.
+    #[inline]
+    pub fn all_live(&self, now: i64) -> bool {
+        now < self.soonest
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let lanes = 1 + usize::from(self.ttls.is_some()) + usize::from(self.expiries.is_some());
+        8 * lanes * self.timestamps.len()
+    }
+
     /// The life of item `i`.
     #[inline]
     pub fn of(&self, i: usize) -> Liveness {
