@@ -15,8 +15,10 @@
 //! manifest and view: inputs leave and outputs enter in one step. Strategies read no file and jobs choose none.
 //!
 //! # Not here
-//! LeveledCompactionStrategy and UnifiedCompactionStrategy: [`settings`] refuses them by name.
+//! LeveledCompactionStrategy and UnifiedCompactionStrategy: [`settings`] checks their options (`nearest`), and tables that ask for them are
+//! compacted by size.
 
+mod nearest;
 pub mod settings;
 pub mod expired;
 pub mod purge;

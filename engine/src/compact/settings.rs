@@ -4,10 +4,11 @@
 //! of errors are Apache Cassandra's, so that a schema moves in both directions unchanged.
 //!
 //! # Not here
-//! LeveledCompactionStrategy and UnifiedCompactionStrategy are known by name and refused as unsupported, not taken
-//! for one of the others: their amplification is what a user chooses them for.
+//! LeveledCompactionStrategy and UnifiedCompactionStrategy have no code of their own: their options are checked
+//! ([`nearest`]), and their tables are compacted by size, the nearest that there is.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::compact::nearest;
+use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 
 /// The package in which Cassandra looks up a class without dots.
@@ -129,8 +130,7 @@ impl CompactionOptions {
     /// Checks the option map of a table.
     ///
     /// # Errors
-    /// `Invalid` with Cassandra's text for a missing or unknown class, an unknown option or a value out of range;
-    /// `Unsupported` for the strategies of Cassandra that this engine does not have.
+    /// `Invalid` with Cassandra's text for a missing or unknown class, an unknown option or a value out of range.
     pub fn parse(map: &BTreeMap<String, String>) -> Result<Self> {
         let Some(class) = map.get("class") else {
             return invalid("Missing sub-option 'class' for the 'compaction' option");
@@ -141,19 +141,20 @@ impl CompactionOptions {
         let strategy = match name {
             "SizeTieredCompactionStrategy" => Strategy::SizeTiered(reader.tiered()?),
             "TimeWindowCompactionStrategy" => Strategy::TimeWindow(reader.window()?),
-            "LeveledCompactionStrategy" | "UnifiedCompactionStrategy" => {
-                let text = format!("{name} is not supported by this version of skep; it comes later");
-                let hint =
-                    "use SizeTieredCompactionStrategy, or TimeWindowCompactionStrategy for time series";
-                return Err(Error::new(ErrorKind::Unsupported, text).hint(hint));
+            "LeveledCompactionStrategy" => {
+                nearest::check_leveled(map)?;
+                Strategy::SizeTiered(reader.tiered()?)
+            }
+            "UnifiedCompactionStrategy" => {
+                nearest::check_unified(map)?;
+                Strategy::SizeTiered(TieredOptions::default())
             }
             _ if class.contains('.') => {
                 return invalid(format!("Unable to find compaction strategy class '{class}'"));
             }
             _ => return invalid(format!("Unable to find compaction strategy class '{PACKAGE}{class}'")),
         };
-        let windowed = matches!(strategy, Strategy::TimeWindow(_));
-        reader.refuse_unknown(name, windowed)?;
+        reader.refuse_unknown(name)?;
         let (min_threshold, max_threshold) = reader.thresholds()?;
         Ok(Self {
             strategy,
@@ -334,10 +335,14 @@ impl Reader<'_> {
         Ok(WindowOptions { windows, expired_check_seconds, ignore_overlaps, tiered: self.tiered()? })
     }
 
-    fn refuse_unknown(&self, class: &str, windowed: bool) -> Result<()> {
-        let known = |name: &str| {
-            COMMON.contains(&name) || TIERED.contains(&name) || (windowed && WINDOW.contains(&name))
+    fn refuse_unknown(&self, class: &str) -> Result<()> {
+        let own: &[&[&str]] = match class {
+            "TimeWindowCompactionStrategy" => &[&TIERED, &WINDOW],
+            "LeveledCompactionStrategy" => &[&TIERED, &nearest::LEVELED],
+            "UnifiedCompactionStrategy" => &[&nearest::UNIFIED],
+            _ => &[&TIERED],
         };
+        let known = |name: &str| COMMON.contains(&name) || own.iter().any(|names| names.contains(&name));
         let unknown: Vec<_> = self.map.keys().map(String::as_str).filter(|name| !known(name)).collect();
         match unknown.is_empty() {
             true => Ok(()),

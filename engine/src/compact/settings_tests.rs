@@ -1,6 +1,7 @@
 //! Options and errors as a node of Apache Cassandra 5.0 answers them.
 
 use super::*;
+use crate::error::ErrorKind;
 
 fn parse(options: &[(&str, &str)]) -> Result<CompactionOptions> {
     CompactionOptions::parse(&options.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect())
@@ -150,11 +151,48 @@ fn errors_have_cassandras_words() {
 }
 
 #[test]
-fn strategies_that_come_later_are_refused_as_unsupported() {
-    for class in ["LeveledCompactionStrategy", "UnifiedCompactionStrategy"] {
-        let error = parse(&[("class", class)]).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unsupported);
-        assert!(error.message().contains(class), "{error}");
+fn strategies_without_code_of_their_own_are_checked_and_compacted_by_size() {
+    const LEVELED: (&str, &str) = ("class", "LeveledCompactionStrategy");
+    const UNIFIED: (&str, &str) = ("class", "UnifiedCompactionStrategy");
+    let tiered = Strategy::SizeTiered(TieredOptions::default());
+    assert_eq!(
+        parse(&[LEVELED, ("sstable_size_in_mb", "100"), ("fanout_size", "5")]).unwrap().strategy,
+        tiered
+    );
+    let unified = [UNIFIED, ("scaling_parameters", "T4, L10, N"), ("target_sstable_size", "512MiB")];
+    assert_eq!(parse(&unified).unwrap().strategy, tiered);
+    let cases: &[(&[(&str, &str)], &str)] = &[
+        (&[LEVELED, ("sstable_size_in_mb", "0")], "sstable_size_in_mb must be larger than 0, but was 0"),
+        (&[LEVELED, ("sstable_size_in_mb", "x")], "x is not a parsable int (base10) for sstable_size_in_mb"),
+        (
+            &[LEVELED, ("nosuch", "1")],
+            "Properties specified [nosuch] are not understood by LeveledCompactionStrategy",
+        ),
+        (
+            &[UNIFIED, ("scaling_parameters", "X4")],
+            "Scaling parameter X4 must match N|L[0-9]+|T[0-9]+|[+-]?[0-9]+",
+        ),
+        (&[UNIFIED, ("scaling_parameters", "T1")], "Fan factor cannot be lower than 2 in T1"),
+        (
+            &[UNIFIED, ("target_sstable_size", "x")],
+            "target_sstable_size x is not a valid size in bytes: x does not end in unit B",
+        ),
+        (
+            &[UNIFIED, ("target_sstable_size", "1KiB")],
+            "target_sstable_size 1KiB is not acceptable, size must be at least 1.000MiB",
+        ),
+        (
+            &[UNIFIED, ("base_shard_count", "0")],
+            "Invalid configuration, base_shard_count should be positive: 0",
+        ),
+        (&[UNIFIED, ("sstable_growth", "2")], "sstable_growth 2 must be between 0 and 1"),
+        (
+            &[UNIFIED, ("bucket_low", "1")],
+            "Properties specified [bucket_low] are not understood by UnifiedCompactionStrategy",
+        ),
+    ];
+    for (options, text) in cases {
+        assert_eq!(parse(options).unwrap_err().message(), *text);
     }
 }
 

@@ -5,7 +5,7 @@
 use crate::compact::settings::CompactionOptions;
 use crate::db::table::Table;
 use crate::db::{DEFAULT_KEYSPACE, Db, Inner, Schema};
-use crate::env::check_name;
+use crate::env::{check_keyspace_name, check_table_name};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::edit::{Edit, Keyspace};
 use crate::memtable::Memtable;
@@ -33,7 +33,7 @@ impl Db {
     /// As [`Db::create_keyspace`].
     pub fn put_keyspace(&self, name: &str, options: BTreeMap<String, String>) -> Result<()> {
         self.inner.check_writable()?;
-        check_name("keyspace", name)?;
+        check_keyspace_name(name)?;
         let mut manifest = self.inner.manifest.lock();
         if manifest.version().keyspaces.contains_key(name) {
             return Err(Error::new(ErrorKind::AlreadyExists, format!("keyspace {name} exists already")));
@@ -92,8 +92,8 @@ impl Db {
             ));
         }
         self.inner.check_writable()?;
-        check_name("keyspace", keyspace)?;
-        check_name("table", name)?;
+        check_keyspace_name(keyspace)?;
+        check_table_name(name)?;
         if !manifest.version().keyspaces.contains_key(keyspace) {
             return Err(Error::not_found(format!("keyspace {keyspace} does not exist"))
                 .hint("create it with Db::create_keyspace"));

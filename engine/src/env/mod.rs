@@ -45,8 +45,8 @@ use crate::error::{Error, ErrorKind, Result};
 
 pub use clock::{Clock, ManualClock, SystemClock, UniqueMicros};
 pub use names::{
-    DataDir, RootEntry, check_name, check_snapshot_name, is_temporary, parse_root, parse_segment,
-    parse_sstable, parse_table_dir, sstable_path, temporary,
+    DataDir, RootEntry, check_keyspace_name, check_snapshot_name, check_table_name, is_temporary, parse_root,
+    parse_segment, parse_sstable, parse_table_dir, sstable_path, temporary,
 };
 pub use os::OsEnv;
 pub use random::Random;

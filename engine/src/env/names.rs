@@ -15,7 +15,7 @@
 //! # Invariants
 //! 1. Parsing accepts exactly what is written here: `parse(name(n)) == n`, and any other spelling (missing or
 //!    extra zeros, a sign, upper-case hex) is a foreign file, which is left alone.
-//! 2. A keyspace or table name has only letters, digits and underscores, so that no name leaves its directory.
+//! 2. A keyspace's name has only letters, digits and underscores, a table's one `#` between them too: no name leaves its directory.
 //!
 //! # Not here
 //! Table directories carry the id, so that a table dropped and created again never meets its old files, and two
@@ -28,8 +28,11 @@ use crate::model::schema::TableId;
 
 /// Ending of a file that is not finished.
 const TEMPORARY: &str = ".tmp";
-/// Longest name of a keyspace or table (Cassandra's limit).
-const MAX_NAME: usize = 48;
+/// Longest name of a keyspace, in bytes (Cassandra's limit).
+const MAX_KEYSPACE_NAME: usize = 48;
+/// Longest name of a table, in bytes: Cassandra's limit of 222, and what a table that serves another one adds. With its number it still fits
+/// into the 255 bytes that file systems give a name.
+const MAX_TABLE_NAME: usize = 236;
 /// Longest name of a snapshot, in bytes.
 const MAX_SNAPSHOT_NAME: usize = 128;
 
@@ -88,7 +91,7 @@ impl DataDir {
     /// # Errors
     /// [`Invalid`](crate::error::ErrorKind::Invalid) if `keyspace` breaks invariant 2.
     pub fn keyspace(&self, keyspace: &str) -> Result<PathBuf> {
-        check_name("keyspace", keyspace)?;
+        check_keyspace_name(keyspace)?;
         Ok(self.data().join(keyspace))
     }
 
@@ -97,7 +100,7 @@ impl DataDir {
     /// # Errors
     /// [`Invalid`](crate::error::ErrorKind::Invalid) if a name breaks invariant 2.
     pub fn table(&self, keyspace: &str, table: &str, id: TableId) -> Result<PathBuf> {
-        check_name("table", table)?;
+        check_table_name(table)?;
         Ok(self.keyspace(keyspace)?.join(format!("{table}-{:08x}", id.0)))
     }
 
@@ -166,7 +169,7 @@ pub fn parse_sstable(name: &str) -> Option<u64> {
 /// Reads a table directory's name: the table's name and id.
 pub fn parse_table_dir(name: &str) -> Option<(&str, TableId)> {
     let (table, hex) = name.split_once('-')?;
-    check_name("table", table).ok()?;
+    check_table_name(table).ok()?;
     if hex.len() != 8 || !hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
         return None;
     }
@@ -185,20 +188,34 @@ pub fn is_temporary(name: &str) -> bool {
     name.ends_with(TEMPORARY)
 }
 
-/// Checks a keyspace's or table's name: 1 to 48 letters (a-z, A-Z), digits and underscores, as in Cassandra.
-/// `what` names the thing in the message.
+/// Checks a keyspace's name: 1 to 48 letters (a-z, A-Z), digits and underscores, as in Cassandra.
 ///
 /// # Errors
 /// [`Invalid`](crate::error::ErrorKind::Invalid), with the rule.
-pub fn check_name(what: &str, name: &str) -> Result<()> {
-    let fits = (1..=MAX_NAME).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    if fits {
+pub fn check_keyspace_name(name: &str) -> Result<()> {
+    if (1..=MAX_KEYSPACE_NAME).contains(&name.len()) && is_word(name) {
         return Ok(());
     }
-    Err(Error::invalid(format!(
-        "{what} name {name:?} is not 1 to {MAX_NAME} letters, digits and underscores"
-    )))
+    let rule = format!("is not 1 to {MAX_KEYSPACE_NAME} letters, digits and underscores");
+    Err(Error::invalid(format!("keyspace name {name:?} {rule}")))
+}
+
+/// Checks a table's name: 1 to 236 letters (a-z, A-Z), digits and underscores. A `#` may divide it in two: so are tables named that serve
+/// another one (an index's), which no statement can name.
+///
+/// # Errors
+/// [`Invalid`](crate::error::ErrorKind::Invalid), with the rule.
+pub fn check_table_name(name: &str) -> Result<()> {
+    let (first, second) = name.split_once('#').map_or((name, None), |(first, second)| (first, Some(second)));
+    if (1..=MAX_TABLE_NAME).contains(&name.len()) && is_word(first) && second.is_none_or(is_word) {
+        return Ok(());
+    }
+    let rule = format!("is not 1 to {MAX_TABLE_NAME} letters, digits and underscores");
+    Err(Error::invalid(format!("table name {name:?} {rule}")))
+}
+
+fn is_word(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// Checks a snapshot's name: 1 to 128 letters, digits, `_`, `-` and `.`, not starting with `.` and not ending in
@@ -288,11 +305,16 @@ mod tests {
     #[test]
     fn no_name_leaves_its_directory() {
         let dir = DataDir::new("d");
-        for name in ["", "..", "a/b", "a.b", "a-b", "\u{e9}", &"x".repeat(49)] {
+        for name in ["", "..", "a/b", "a.b", "a-b", "\u{e9}", "#", "a#", "#a", "a#b#c", &"x".repeat(237)] {
             assert!(dir.keyspace(name).is_err(), "{name:?}");
             assert!(dir.table("ks", name, TableId(0)).is_err(), "{name:?}");
         }
         assert!(dir.keyspace(&"x".repeat(48)).is_ok());
+        assert!(dir.keyspace(&"x".repeat(49)).is_err());
+        assert!(dir.keyspace("a#index").is_err());
+        assert!(dir.table("ks", "a#index", TableId(0)).is_ok());
+        let longest = dir.table("ks", &"x".repeat(236), TableId(u32::MAX)).unwrap();
+        assert!(last(&longest).len() <= 255);
         for name in ["", ".", "..", ".hidden", "a/b", "a.tmp", "end.", &"x".repeat(129)] {
             assert!(dir.snapshot(name).is_err(), "{name:?}");
         }
