@@ -10,5 +10,6 @@ pub mod error;
 pub mod value;
 pub mod answer;
 pub mod syntax;
+pub mod session;
 
 pub use error::{Code, CqlError, Place, Result};

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod fuzz;
+pub mod golden;
 pub mod model;
 pub mod op;
 pub mod source;

@@ -1,0 +1,251 @@
+//! Sessions: where a program, a shell or a driver's connection hands in text and values, and gets answers.
+//!
+//! ```text
+//! plan       what a prepared statement is: its tree, and a plan for the schema as it is now
+//! cache      the plans of texts that were seen before
+//! values     Rust values into bind markers
+//! rows       rows into Rust values
+//! ```
+//! [`Session::run`] is the one entry: [`Session::execute`] and [`Session::query`] come to it with Rust values, drivers and scripts with [`Bound`]s.
+//!
+//! # Threads
+//! A session may be used from several threads at once; they share its keyspace.
+
+mod cache;
+mod plan;
+pub mod rows;
+pub mod values;
+
+pub use plan::Prepared;
+pub use rows::{FromCql, FromRow, Row};
+pub use values::{Named, ToCql, Values};
+
+use crate::answer::{Outcome, Parameters, ResultSet, Run};
+use crate::error::Result;
+use crate::session::cache::Cache;
+use crate::session::values::wrong_number;
+use crate::value::{Bound, ColumnSpec, Wire};
+use parking_lot::Mutex;
+use skep_engine::{DEFAULT_KEYSPACE, Db};
+use std::sync::Arc;
+
+/// Rows that [`Session::query`] reads at a time.
+const PAGE_ROWS: usize = 5_000;
+
+/// What a statement came to, and what was noticed on the way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// What it came to.
+    pub outcome: Outcome,
+    /// Warnings, as Cassandra gives them.
+    pub warnings: Vec<String>,
+    /// What was done, if a trace was asked for.
+    pub trace: Option<Vec<String>>,
+}
+
+impl Answer {
+    /// The rows, none if the statement gives none.
+    #[must_use]
+    pub fn into_rows(self) -> Vec<Row> {
+        match self.outcome {
+            Outcome::Rows(ResultSet { columns, rows, .. }) => {
+                rows.into_iter().map(|values| Row::new(Arc::clone(&columns), values)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether a conditional write was applied; true for every other statement.
+    #[must_use]
+    pub fn applied(&self) -> bool {
+        match &self.outcome {
+            Outcome::Rows(set) if set.columns.first().is_some_and(|column| column.name == "[applied]") => set
+                .rows
+                .iter()
+                .any(|row| matches!(row.first(), Some(Some(applied)) if applied.as_slice() == [1])),
+            _ => true,
+        }
+    }
+}
+
+/// Opens sessions; implemented for [`Db`].
+pub trait OpenSession {
+    /// A session in keyspace `main`.
+    ///
+    /// # Errors
+    /// A store whose definitions cannot be read.
+    fn session(&self) -> Result<Session>;
+}
+
+impl OpenSession for Db {
+    fn session(&self) -> Result<Session> {
+        Session::new(self)
+    }
+}
+
+/// What can be run: a text, or a statement that was prepared.
+pub trait Query {
+    /// The statement, prepared.
+    ///
+    /// # Errors
+    /// As [`Session::prepare`].
+    fn prepared(self, session: &Session) -> Result<Prepared>;
+}
+
+impl Query for &str {
+    fn prepared(self, session: &Session) -> Result<Prepared> {
+        session.prepare(self)
+    }
+}
+
+impl Query for &String {
+    fn prepared(self, session: &Session) -> Result<Prepared> {
+        session.prepare(self)
+    }
+}
+
+impl Query for &Prepared {
+    fn prepared(self, _: &Session) -> Result<Prepared> {
+        Ok(self.clone())
+    }
+}
+
+/// A keyspace to be in, and the statements that were prepared there.
+#[derive(Debug)]
+pub struct Session {
+    db: Db,
+    keyspace: Mutex<String>,
+    cache: Mutex<Cache>,
+}
+
+impl Session {
+    /// A session in keyspace `main`.
+    ///
+    /// # Errors
+    /// A store whose definitions cannot be read.
+    pub fn new(db: &Db) -> Result<Self> {
+        Ok(Self {
+            db: db.clone(),
+            keyspace: Mutex::new(DEFAULT_KEYSPACE.to_owned()),
+            cache: Mutex::default(),
+        })
+    }
+
+    /// The store.
+    pub fn db(&self) -> &Db {
+        &self.db
+    }
+
+    /// The keyspace of names that have none.
+    pub fn keyspace(&self) -> String {
+        self.keyspace.lock().clone()
+    }
+
+    /// Prepares a statement, or finds it prepared. It may be run by every session of the store and stays good when the schema changes.
+    ///
+    /// # Errors
+    /// `Syntax` for what is no CQL, `Invalid` for names that are not there, types that do not fit, and so on.
+    pub fn prepare(&self, text: &str) -> Result<Prepared> {
+        let keyspace = self.keyspace();
+        if let Some(known) = self.cache.lock().get(&keyspace, text) {
+            return Ok(known);
+        }
+        let prepared = Prepared::new(text, &keyspace)?;
+        self.cache.lock().put(keyspace, text, prepared.clone());
+        Ok(prepared)
+    }
+
+    /// Runs a statement: `s.execute("INSERT INTO t (a, b) VALUES (?, ?)", (1, "x"))?`.
+    ///
+    /// # Errors
+    /// Those of [`Session::prepare`], of values that do not fit, and of the statement.
+    pub fn execute(&self, query: impl Query, values: impl Values) -> Result<Answer> {
+        let prepared = query.prepared(self)?;
+        let binds = values.bind(prepared.binds())?;
+        self.run(&prepared, &binds, &Parameters::default())
+    }
+
+    /// Runs a statement and goes through its rows, a page at a time: each page is one snapshot.
+    ///
+    /// # Errors
+    /// As [`Session::execute`].
+    pub fn query(&self, query: impl Query, values: impl Values) -> Result<Rows<'_>> {
+        let prepared = query.prepared(self)?;
+        let binds = values.bind(prepared.binds())?;
+        let parameters = Parameters { page_size: Some(PAGE_ROWS), ..Parameters::default() };
+        let mut rows = Rows { session: self, prepared, binds, parameters, page: None, warnings: Vec::new() };
+        rows.next_page()?;
+        Ok(rows)
+    }
+
+    /// Runs a prepared statement with values in wire form.
+    ///
+    /// # Errors
+    /// Those of the statement; `Invalid` for a wrong number of values.
+    pub fn run(&self, prepared: &Prepared, binds: &[Bound], parameters: &Parameters) -> Result<Answer> {
+        let planned = prepared.planned()?;
+        if binds.len() != planned.binds.len() {
+            return Err(wrong_number(planned.binds.len(), binds.len()));
+        }
+        let mut run = Run::new(binds, self.db.now_micros(), parameters);
+        let outcome = planned.run(&mut run)?;
+        if let Outcome::Keyspace(name) = &outcome {
+            name.clone_into(&mut self.keyspace.lock());
+        }
+        Ok(Answer { outcome, warnings: run.warnings, trace: run.trace })
+    }
+}
+
+/// The rows of a query, read page by page.
+#[derive(Debug)]
+pub struct Rows<'s> {
+    session: &'s Session,
+    prepared: Prepared,
+    binds: Vec<Bound>,
+    parameters: Parameters,
+    page: Option<(Arc<[ColumnSpec]>, std::vec::IntoIter<Vec<Wire>>)>,
+    warnings: Vec<String>,
+}
+
+impl Rows<'_> {
+    /// The columns; empty for a statement without rows.
+    #[must_use]
+    pub fn columns(&self) -> &[ColumnSpec] {
+        self.page.as_ref().map_or(&[], |(columns, _)| columns)
+    }
+
+    /// The warnings of the pages read so far.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    fn next_page(&mut self) -> Result<()> {
+        let answer = self.session.run(&self.prepared, &self.binds, &self.parameters)?;
+        self.warnings.extend(answer.warnings);
+        self.parameters.paging_state = None;
+        if let Outcome::Rows(set) = answer.outcome {
+            self.parameters.paging_state = set.paging_state;
+            self.page = Some((set.columns, set.rows.into_iter()));
+        }
+        Ok(())
+    }
+}
+
+impl Iterator for Rows<'_> {
+    type Item = Result<Row>;
+
+    fn next(&mut self) -> Option<Result<Row>> {
+        loop {
+            let (columns, rows) = self.page.as_mut()?;
+            if let Some(values) = rows.next() {
+                return Some(Ok(Row::new(Arc::clone(columns), values)));
+            }
+            self.parameters.paging_state.as_ref()?;
+            if let Err(error) = self.next_page() {
+                self.page = None;
+                return Some(Err(error));
+            }
+        }
+    }
+}
