@@ -50,7 +50,7 @@ pub use model::uuid::{Timeuuid, Uuid};
 pub use model::value::Value;
 pub use options::{Options, ReplayMode, SyncMode};
 pub use read::aggregate::{ColumnTotals, Totals};
-pub use read::batch::{Batch, Row};
+pub use read::batch::{Batch, Row, RowRef};
 pub use read::column::Column as BatchColumn;
 pub use read::explain::Explain;
 pub use read::page::PageState;

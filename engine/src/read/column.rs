@@ -11,7 +11,7 @@ use crate::model::clustering::Clustering;
 use crate::model::life::Liveness;
 use crate::model::types::CqlType;
 use crate::sstable::block::column::ColumnData;
-use crate::sstable::block::decoded::DecodedBlock;
+use crate::sstable::block::place::PlaceLane;
 use crate::sstable::block::values::Lane;
 use crate::sstable::layout::LaneKind;
 use std::sync::Arc;
@@ -54,9 +54,9 @@ pub(crate) enum Values {
     /// A collection for each row, the empty one being null.
     Complex(Vec<Vec<(Clustering, Cell)>>),
     /// Rows of a block: row `i` of the batch is row `rows.at(i)` of the block's column.
-    Block { block: Arc<DecodedBlock>, slot: usize, rows: Rows },
+    Block { column: Arc<ColumnData>, rows: Rows },
     /// Clustering values of a block: row `i` is item `items.at(i)`.
-    Place { block: Arc<DecodedBlock>, column: usize, items: Rows },
+    Place { places: Arc<PlaceLane>, items: Rows },
 }
 
 /// Rows or items of a block in the order of the batch.
@@ -101,16 +101,9 @@ impl Column {
                 Some(valid) if !valid.get(i).copied().unwrap_or(false) => CellRef::Null,
                 _ => lane_cell(lane, i),
             },
-            Values::Block { block, slot, rows } => match block.column(*slot) {
-                Ok(column) => column_cell(column, rows.at(i)),
-                // Cannot be: the lane was decoded before the batch was made.
-                Err(_) => CellRef::Null,
-            },
-            Values::Place { block, column, items } => match block.place(*column) {
-                Ok(place) if place.is_empty_value(items.at(i)) => CellRef::Bytes(&[]),
-                Ok(place) => lane_cell(place.values(), items.at(i)),
-                Err(_) => CellRef::Null,
-            },
+            Values::Block { column, rows } => column_cell(column, rows.at(i)),
+            Values::Place { places, items } if places.is_empty_value(items.at(i)) => CellRef::Bytes(&[]),
+            Values::Place { places, items } => lane_cell(places.values(), items.at(i)),
             Values::Null => CellRef::Null,
             Values::One(wire) => wire_cell(wire, &self.ty),
             Values::Wires(wires) => match wires.get(i) {
@@ -156,14 +149,8 @@ impl Column {
         };
         match &self.values {
             Values::Owned { lane, valid: None } => Some((lane, 0, false)),
-            Values::Block { block, slot, rows: at } => {
-                let column = block.column(*slot).ok().filter(|column| column.is_dense())?;
-                within(column.values(), *at)
-            }
-            Values::Place { block, column, items } => {
-                let place = block.place(*column).ok().filter(|place| place.has_no_empty_value())?;
-                within(place.values(), *items)
-            }
+            Values::Block { column, rows: at } if column.is_dense() => within(column.values(), *at),
+            Values::Place { places, items } if places.has_no_empty_value() => within(places.values(), *items),
             _ => None,
         }
     }

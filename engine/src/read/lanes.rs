@@ -170,8 +170,8 @@ pub(crate) fn batch_of_run(
     let columns = head.columns_with(count, |at, clustering| {
         let ty = head.columns.column(at).map_or(&CqlType::Blob, |column| &column.ty);
         if let Some(column) = clustering {
-            block.place(column)?;
-            return Ok(Column::new(ty, Values::Place { block: block.clone(), column, items }, None));
+            let places = Arc::clone(block.shared_place(column)?);
+            return Ok(Column::new(ty, Values::Place { places, items }, None));
         }
         let Some(slot) = lanes.slot(at) else {
             let lives = head.columns.lives().then(|| vec![None; count]);
@@ -181,7 +181,8 @@ pub(crate) fn batch_of_run(
             true => Some(lives_of(block, block.column(slot)?, items, rows, count)?),
             false => None,
         };
-        Ok(Column::new(ty, Values::Block { block: block.clone(), slot, rows }, lives))
+        let column = Arc::clone(block.shared_column(slot)?);
+        Ok(Column::new(ty, Values::Block { column, rows }, lives))
     })?;
     let last = block.clustering(items.at(count - 1))?;
     Ok(Some(Batch::new(head, columns, count, last)))

@@ -9,8 +9,8 @@
 
 use crate::data::{self, DAY_MS, MIDNIGHT, Rng, Row};
 use crate::engine::{Config, Durability, Engine};
-use skep::{Appender, CqlType, Date, Db, ManualClock, Options, Schema, Select, SyncMode, Table, Timestamp};
-use skep::{With, WriteBatch, row};
+use skep::{Appender, CqlType, Date, Db, ManualClock, Options, RowRef, Schema, Select, SyncMode, Table};
+use skep::{Timestamp, With, WriteBatch, row};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -58,7 +58,7 @@ impl Places {
         }
     }
 
-    fn row(&self, sensor: u32, row: &skep::Row) -> Row {
+    fn row(&self, sensor: u32, row: RowRef<'_>) -> Row {
         Row {
             sensor,
             ts: row.get::<Timestamp>(self.ts).unwrap().as_millis(),
@@ -178,8 +178,10 @@ impl Skep {
 
     /// Hands every row of `select` to `visit`.
     fn each(&self, select: Select, sensor: u32, visit: &mut dyn FnMut(&Row)) {
-        for row in select.rows().unwrap() {
-            visit(&self.places.row(sensor, &row.unwrap()));
+        for batch in select.batches().unwrap() {
+            for row in batch.unwrap().iter() {
+                visit(&self.places.row(sensor, row));
+            }
         }
     }
 
@@ -249,7 +251,7 @@ impl Engine for Skep {
     fn get(&self, sensor: u32, ts: i64) -> Option<Row> {
         let id = data::sensor_id(sensor);
         let key = row![text(&id), date(data::day_of(ts)), Timestamp::from_millis(ts)];
-        self.readings.get(&key).unwrap().map(|row| self.places.row(sensor, &row))
+        self.readings.get(&key).unwrap().map(|row| self.places.row(sensor, row.as_ref()))
     }
 
     fn range_columns(&self, sensor: u32, from: i64, to: i64) -> Option<(u64, f64)> {

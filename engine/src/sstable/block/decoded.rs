@@ -77,8 +77,8 @@ pub struct DecodedBlock {
     lives: OnceLock<Lives>,
     row_deletions: OnceLock<Deletions>,
     bounds: OnceLock<Bounds>,
-    places: Vec<OnceLock<PlaceLane>>,
-    columns: Vec<OnceLock<ColumnData>>,
+    places: Vec<OnceLock<Arc<PlaceLane>>>,
+    columns: Vec<OnceLock<Arc<ColumnData>>>,
 }
 
 /// The bounds of a block, in order.
@@ -308,9 +308,14 @@ impl DecodedBlock {
 
     /// The values of clustering column `k`, one per item.
     pub fn place(&self, k: usize) -> Result<&PlaceLane> {
+        self.shared_place(k).map(Arc::as_ref)
+    }
+
+    /// The same, to be held without the block.
+    pub(crate) fn shared_place(&self, k: usize) -> Result<&Arc<PlaceLane>> {
         self.first_use(&self.places[k], || {
             let column = &self.schema.clustering()[k];
-            self.read_place(lane_id::clustering(k), self.items(), &column.ty, column.desc)
+            self.read_place(lane_id::clustering(k), self.items(), &column.ty, column.desc).map(Arc::new)
         })
     }
 
@@ -319,7 +324,7 @@ impl DecodedBlock {
         for k in 0..self.places.len() {
             self.place(k)?;
         }
-        Ok(self.places.iter().filter_map(OnceLock::get))
+        Ok(self.places.iter().filter_map(OnceLock::get).map(Arc::as_ref))
     }
 
     fn read_place(&self, id: u64, count: usize, ty: &CqlType, desc: bool) -> Result<PlaceLane> {
@@ -335,8 +340,13 @@ impl DecodedBlock {
 
     /// The cells of the column in `slot` of [`DecodedBlock::schema`].
     pub fn column(&self, slot: usize) -> Result<&ColumnData> {
+        self.shared_column(slot).map(Arc::as_ref)
+    }
+
+    /// The same, to be held without the block.
+    pub(crate) fn shared_column(&self, slot: usize) -> Result<&Arc<ColumnData>> {
         self.first_use(&self.columns[slot], || {
-            self.read_column(slot).map_err(|error| {
+            self.read_column(slot).map(Arc::new).map_err(|error| {
                 let column = self.schema.columns()[slot].id.0;
                 Error::malformed(format!("column {column} of a block: {}", error.message()))
             })
@@ -413,15 +423,16 @@ impl DecodedBlock {
 
     /// Bytes of memory held now: the stored block and the lanes decoded so far. Grows as lanes are used.
     pub fn memory_bytes(&self) -> usize {
-        let places = self.places.iter().filter_map(OnceLock::get).map(PlaceLane::memory_bytes).sum::<usize>();
+        let places =
+            self.places.iter().filter_map(OnceLock::get).map(|lane| lane.memory_bytes()).sum::<usize>();
         let columns =
-            self.columns.iter().filter_map(OnceLock::get).map(ColumnData::memory_bytes).sum::<usize>();
+            self.columns.iter().filter_map(OnceLock::get).map(|column| column.memory_bytes()).sum::<usize>();
         let lives = self.lives.get().map_or(0, Lives::memory_bytes);
         let deletions = self.row_deletions.get().map_or(0, Deletions::memory_bytes);
         let bounds = self.bounds.get().map_or(0, |b| 4 * b.codes.len() + b.deletions.memory_bytes());
         let kinds = self.kinds.as_ref().map_or(0, |kinds| 5 * kinds.kinds.len());
         let fixed = size_of::<Self>() + self.keys.memory_bytes() + 4 * self.starts.len();
-        let slots = self.columns.len() * size_of::<OnceLock<ColumnData>>();
+        let slots = self.columns.len() * size_of::<OnceLock<Arc<ColumnData>>>();
         fixed + slots + self.body().len() + places + columns + lives + deletions + bounds + kinds
     }
 }
