@@ -5,12 +5,15 @@
 //! cache      the plans of texts that were seen before
 //! values     Rust values into bind markers
 //! rows       rows into Rust values
+//! arrow      rows as Arrow record batches (feature `arrow`)
 //! ```
 //! [`Session::run`] is the one entry: [`Session::execute`] and [`Session::query`] come to it with Rust values, drivers and scripts with [`Bound`]s.
 //!
 //! # Threads
 //! A session may be used from several threads at once; they share its keyspace.
 
+#[cfg(feature = "arrow")]
+pub mod arrow;
 mod cache;
 mod plan;
 pub mod rows;
@@ -229,6 +232,27 @@ impl Rows<'_> {
             self.page = Some((set.columns, set.rows.into_iter()));
         }
         Ok(())
+    }
+}
+
+/// Rows of a page with their columns.
+#[cfg(feature = "arrow")]
+type Page = (Arc<[ColumnSpec]>, Vec<Vec<Wire>>);
+
+#[cfg(feature = "arrow")]
+impl Rows<'_> {
+    /// The rest of the page with rows that comes next; None behind the last.
+    fn take_page(&mut self) -> Result<Option<Page>> {
+        loop {
+            let Some((columns, rows)) = self.page.take() else { return Ok(None) };
+            let rows: Vec<_> = rows.collect();
+            if self.parameters.paging_state.is_some() {
+                self.next_page()?;
+            }
+            if !rows.is_empty() {
+                return Ok(Some((columns, rows)));
+            }
+        }
     }
 }
 
