@@ -181,6 +181,26 @@ impl From<Error> for CqlError {
     }
 }
 
+/// For programs that speak to the engine as well and have one kind of error: class and place are lost, the words stay.
+impl From<CqlError> for Error {
+    fn from(error: CqlError) -> Self {
+        if let Some(engine) = error.engine() {
+            return engine.duplicate();
+        }
+        let kind = match error.code() {
+            Code::AlreadyExists => ErrorKind::AlreadyExists,
+            Code::Overloaded => ErrorKind::Busy,
+            Code::ServerError | Code::WriteFailure | Code::ReadFailure => ErrorKind::Io,
+            _ => ErrorKind::Invalid,
+        };
+        let made = Self::new(kind, error.message());
+        match error.hint_text() {
+            Some(hint) => made.hint(hint),
+            None => made,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

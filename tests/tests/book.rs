@@ -35,7 +35,7 @@ fn links(text: &str) -> Vec<&str> {
 
 /// The words of Rust in the repository, of its manifests and formats.
 fn words() -> HashSet<String> {
-    let sources = ["engine", "cli", "tests", "src", "benches", "fuzz"]
+    let sources = ["engine", "cql", "cli", "tests", "src", "benches", "fuzz"]
         .into_iter()
         .flat_map(|dir| [".rs", ".toml", "FORMAT.md"].into_iter().flat_map(move |ending| files(dir, ending)));
     let mut words = HashSet::new();
@@ -67,7 +67,7 @@ fn check(faults: &[String]) {
 
 #[test]
 fn paths_in_documents_exist() {
-    const TOP: [&str; 8] = ["engine/", "cli/", "tests/", "benches/", "fuzz/", "docs/", "src/", ".ci/"];
+    const TOP: [&str; 9] = ["engine/", "cql/", "cli/", "tests/", "benches/", "fuzz/", "docs/", "src/", ".ci/"];
     let mut faults = Vec::new();
     for document in documents() {
         let text = prose(&read(&document));
