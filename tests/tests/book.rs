@@ -67,7 +67,8 @@ fn check(faults: &[String]) {
 
 #[test]
 fn paths_in_documents_exist() {
-    const TOP: [&str; 9] = ["engine/", "cql/", "cli/", "tests/", "benches/", "fuzz/", "docs/", "src/", ".ci/"];
+    const TOP: [&str; 9] =
+        ["engine/", "cql/", "cli/", "tests/", "benches/", "fuzz/", "docs/", "src/", ".ci/"];
     let mut faults = Vec::new();
     for document in documents() {
         let text = prose(&read(&document));

@@ -6,27 +6,8 @@
 use crate::db::table::Table;
 use crate::error::{Error, Result};
 use crate::model::arg::Arg;
-use crate::model::token::Token;
 use crate::model::types::CqlType;
 use crate::write::batch::With;
-use parking_lot::Mutex;
-
-/// Locks by partition; two partitions may share one.
-#[derive(Debug)]
-pub(crate) struct Locks([Mutex<()>; 64]);
-
-impl Default for Locks {
-    fn default() -> Self {
-        Self(std::array::from_fn(|_| Mutex::new(())))
-    }
-}
-
-impl Locks {
-    /// The lock of the partition with this key.
-    pub(crate) fn of(&self, key: &[u8]) -> &Mutex<()> {
-        &self.0[(Token::of(key).0 as u64 >> 58) as usize]
-    }
-}
 
 impl Table {
     /// Adds `delta` (which may be negative) to a counter column of the row that `key` names, and returns the new sum.
@@ -53,7 +34,7 @@ impl Table {
         }
         let mut partition = Vec::new();
         crate::encoding::bind::partition_key(&schema, &key[..parts], &mut partition)?;
-        let _alone = self.inner().counter_locks.of(&partition).lock();
+        let _alone = self.db().lock_partitions(&[(self.id(), &partition)]);
         let old = match self.get(key)? {
             Some(row) => row.get::<Option<i64>>(column)?.unwrap_or(0),
             None => 0,

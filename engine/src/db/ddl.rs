@@ -1,13 +1,13 @@
 //! Changes of the schema: keyspaces, tables, columns, options, truncation.
 //!
-//! Each is one manifest record, so that it happened or it did not; changes wait for each other on the manifest's lock.
+//! The everyday calls; all but truncation are a [`SchemaChange`] of one step. Each is one manifest record, so that it happened or it did not;
+//! changes wait for each other on the manifest's lock.
 
-use crate::compact::settings::CompactionOptions;
+use crate::db::change::SchemaChange;
 use crate::db::table::Table;
 use crate::db::{DEFAULT_KEYSPACE, Db, Inner, Schema};
-use crate::env::{check_keyspace_name, check_table_name};
 use crate::error::{Error, ErrorKind, Result};
-use crate::manifest::edit::{Edit, Keyspace};
+use crate::manifest::edit::Edit;
 use crate::memtable::Memtable;
 use crate::model::position::LogPosition;
 use crate::model::schema::{ColumnKind, TableId, TableOptions, TableSchema};
@@ -32,40 +32,15 @@ impl Db {
     /// # Errors
     /// As [`Db::create_keyspace`].
     pub fn put_keyspace(&self, name: &str, options: BTreeMap<String, String>) -> Result<()> {
-        self.inner.check_writable()?;
-        check_keyspace_name(name)?;
-        let mut manifest = self.inner.manifest.lock();
-        if manifest.version().keyspaces.contains_key(name) {
-            return Err(Error::new(ErrorKind::AlreadyExists, format!("keyspace {name} exists already")));
-        }
-        manifest.apply(&[Edit::PutKeyspace(Arc::new(Keyspace { name: name.to_owned(), options }))])
+        self.change_schema(SchemaChange::new().create_keyspace(name, options)).map(drop)
     }
 
-    /// Drops a keyspace with all of its tables and types.
+    /// Drops a keyspace with all of its tables and types. Also `main`: it comes back with the next table that names no keyspace.
     ///
     /// # Errors
     /// `NotFound` if there is none.
     pub fn drop_keyspace(&self, name: &str) -> Result<()> {
-        self.inner.check_writable()?;
-        let mut manifest = self.inner.manifest.lock();
-        let version = manifest.version();
-        if !version.keyspaces.contains_key(name) {
-            return Err(Error::not_found(format!("keyspace {name} does not exist")));
-        }
-        let tables: Vec<TableId> =
-            version.tables.values().filter(|t| t.schema.keyspace == name).map(|t| t.schema.id).collect();
-        let types = version.types.keys().filter(|(keyspace, _)| keyspace == name);
-        let mut edits: Vec<Edit> = tables.iter().map(|id| Edit::DropTable(*id)).collect();
-        edits.extend(
-            types.map(|(keyspace, name)| Edit::DropType { keyspace: keyspace.clone(), name: name.clone() }),
-        );
-        edits.push(Edit::DropKeyspace(name.to_owned()));
-        manifest.apply(&edits)?;
-        for state in tables.iter().filter_map(|id| self.inner.commit.tables.get(*id).ok()) {
-            state.set_dropped(); // before a flush that is under way sees the manifest without it
-        }
-        drop(manifest);
-        tables.into_iter().try_for_each(|id| self.inner.forget_table(id))
+        self.change_schema(SchemaChange::new().drop_keyspace(name)).map(drop)
     }
 
     /// The keyspaces by name.
@@ -80,32 +55,29 @@ impl Db {
     /// sense, saying why.
     pub fn create_table(&self, schema: Schema) -> Result<Table> {
         let (keyspace, name) = schema.full_name();
-        let mut manifest = self.inner.manifest.lock();
-        if let Some(table) = manifest.version().table(keyspace, name) {
-            if schema.opens_existing() {
-                let state = self.inner.commit.tables.get(table.schema.id)?;
-                return Ok(Table::new(self.clone(), state));
+        if schema.opens_existing()
+            && let Some(table) = self.find_table(keyspace, name)
+        {
+            return Ok(table);
+        }
+        let names = schema.opens_existing().then(|| (keyspace.to_owned(), name.to_owned()));
+        match self.change_schema(SchemaChange::new().create_table(schema)) {
+            Ok(created) => {
+                created.into_iter().next().ok_or_else(|| Error::not_found("the table was dropped meanwhile"))
             }
-            return Err(Error::new(
-                ErrorKind::AlreadyExists,
-                format!("table {keyspace}.{name} exists already"),
-            ));
+            // Another thread was faster.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                let table = names.and_then(|(keyspace, name)| self.find_table(&keyspace, &name));
+                table.ok_or(error)
+            }
+            Err(error) => Err(error),
         }
-        self.inner.check_writable()?;
-        check_keyspace_name(keyspace)?;
-        check_table_name(name)?;
-        if !manifest.version().keyspaces.contains_key(keyspace) {
-            return Err(Error::not_found(format!("keyspace {keyspace} does not exist"))
-                .hint("create it with Db::create_keyspace"));
-        }
-        let definition = schema.build(TableId(manifest.version().next.table))?;
-        check_options(&definition)?;
-        let definition = Arc::new(definition);
-        let dir = self.inner.dir.table(keyspace, name, definition.id)?;
-        self.inner.env.create_dir_all(&dir)?;
-        manifest.apply(&[Edit::PutTable(Arc::clone(&definition))])?;
-        let state = self.inner.add_table(definition, Vec::new());
-        Ok(Table::new(self.clone(), state))
+    }
+
+    /// A table by keyspace and name, if it exists.
+    pub fn find_table(&self, keyspace: &str, name: &str) -> Option<Table> {
+        let id = self.inner.manifest.lock().version().table(keyspace, name)?.schema.id;
+        Some(Table::new(self.clone(), self.inner.commit.tables.get(id).ok()?))
     }
 
     /// A table by name: `table` of keyspace `main`, or `keyspace.table`.
@@ -141,14 +113,9 @@ impl Db {
     /// `NotFound`.
     pub fn drop_table(&self, name: &str) -> Result<()> {
         self.inner.check_writable()?;
-        let table = self.table(name)?;
-        let state = table.state();
-        let mut manifest = self.inner.manifest.lock();
-        state.check()?;
-        manifest.apply(&[Edit::DropTable(state.id())])?;
-        state.set_dropped(); // before a flush that is under way sees the manifest without it
-        drop(manifest);
-        self.inner.forget_table(state.id())
+        self.table(name)?; // its error knows more
+        let (keyspace, name) = split_name(name);
+        self.change_schema(SchemaChange::new().drop_table(keyspace, name)).map(drop)
     }
 
     /// Empties a table: data and tombstones are forgotten alike, and what is written afterwards is seen, however old its
@@ -232,43 +199,9 @@ impl Alter {
     /// # Errors
     /// `Invalid` for options out of range; `Busy` if the definition changed meanwhile.
     pub fn apply(self) -> Result<()> {
-        check_options(&self.schema)?;
-        let inner = self.table.inner();
-        let mut manifest = inner.manifest.lock();
-        let state = self.table.state();
-        state.check()?;
-        if state.view().schema.version >= self.schema.version {
-            return Err(Error::new(ErrorKind::Busy, "the table was altered meanwhile")
-                .in_table(self.schema.full_name()));
-        }
-        let schema = Arc::new(self.schema);
-        manifest.apply(&[Edit::PutTable(Arc::clone(&schema))])?;
-        state.change(|view| TableView { schema, ..view.clone() });
-        drop(manifest);
-        inner.workers.wake();
-        Ok(())
+        let change = SchemaChange::new().put_table(self.schema);
+        self.table.inner().change_schema(change).map(drop)
     }
-}
-
-/// Refuses options that are out of range.
-fn check_options(schema: &TableSchema) -> Result<()> {
-    let fail = |text: String| Err(Error::invalid(text).in_table(schema.full_name()));
-    let options = &schema.options;
-    if !(options.bloom_filter_fp_chance > 0.0 && options.bloom_filter_fp_chance <= 1.0) {
-        return fail(format!(
-            "bloom_filter_fp_chance must be over 0 and up to 1, it is {}",
-            options.bloom_filter_fp_chance
-        ));
-    }
-    if !(0..=crate::model::life::MAX_TTL).contains(&options.default_time_to_live) {
-        let limit = crate::model::life::MAX_TTL;
-        return fail(format!(
-            "default_time_to_live must be from 0 to {limit} seconds, it is {}",
-            options.default_time_to_live
-        ));
-    }
-    CompactionOptions::parse(&options.compaction).map_err(|e| e.in_table(schema.full_name()))?;
-    Ok(())
 }
 
 /// Keyspace and table of `name`.
@@ -288,7 +221,7 @@ impl Inner {
     }
 
     /// Lets go of a table that the manifest has dropped.
-    fn forget_table(&self, id: TableId) -> Result<()> {
+    pub(crate) fn forget_table(&self, id: TableId) -> Result<()> {
         let Ok(state) = self.commit.tables.get(id) else { return Ok(()) };
         state.set_dropped();
         self.commit.paused(|_| self.commit.tables.remove(id));

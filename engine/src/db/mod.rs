@@ -4,7 +4,8 @@
 //! Db, Table            what a program holds: cheap clones, Send + Sync          mod, table, appender, query
 //! open                 lock, manifest, log replay, clean-up                     builder, open
 //! flush, compact       the background work and its installation                 flush, compactor, worker
-//! ddl                  schema changes                                           ddl, schema
+//! ddl                  schema changes                                           ddl, change, schema
+//! locks, attachment    what layers above need: partitions to themselves, a place for their state
 //! snapshot, backup     a point in time in memory, and as a directory            snapshot, backup
 //! stats, verify        what it is doing; whether all is well                    stats, verify
 //! ```
@@ -19,9 +20,13 @@ pub(crate) mod flush;
 pub(crate) mod compactor;
 pub(crate) mod worker;
 pub mod ddl;
+pub mod change;
 pub mod table;
 pub mod appender;
+pub mod locks;
+pub mod attachment;
 pub mod counter;
+pub mod page;
 pub mod query;
 pub mod snapshot;
 pub mod backup;
@@ -79,7 +84,8 @@ pub const DEFAULT_KEYSPACE: &str = "main";
 pub struct Db {
     pub(crate) inner: Arc<Inner>,
     /// Its drop, with the last clone, closes the store. (`Inner` cannot do that: its threads hold it, too.)
-    _open: Arc<Open>,
+    /// `None` for a handle that does not count.
+    _open: Option<Arc<Open>>,
 }
 
 /// Closes the store when the last handle goes.
@@ -108,7 +114,10 @@ pub(crate) struct Inner {
     pub(crate) compactor: Compactor,
     pub(crate) workers: Workers,
     pub(crate) counters: Counters,
-    pub(crate) counter_locks: counter::Locks,
+    pub(crate) locks: locks::Locks,
+    pub(crate) attachments: attachment::Attachments,
+    /// Counts schema changes.
+    pub(crate) epoch: AtomicU64,
     /// Segments of earlier runs, and the tables whose memtables still hold writes from there.
     pub(crate) replayed: Mutex<Replayed>,
     /// Background failures by table.
@@ -128,7 +137,7 @@ pub(crate) struct Replayed {
 
 impl Db {
     pub(crate) fn new(inner: Arc<Inner>) -> Self {
-        Self { _open: Arc::new(Open(Arc::clone(&inner))), inner }
+        Self { _open: Some(Arc::new(Open(Arc::clone(&inner)))), inner }
     }
 
     /// Opens the store in a directory with default settings, making it where there is none.
@@ -231,6 +240,17 @@ impl Db {
     /// The clock's time, micros since the epoch.
     pub fn now_micros(&self) -> i64 {
         self.inner.env.now_micros()
+    }
+
+    /// A write timestamp (micros) later than all that this store has drawn before; commits draw theirs from the same sequence.
+    pub fn next_micros(&self) -> i64 {
+        self.inner.commit.next_micros()
+    }
+
+    /// A number that grows with every change of the schema that this process makes: of keyspaces, types, tables, columns,
+    /// options. What was derived from the schema under the same number is still right.
+    pub fn schema_epoch(&self) -> u64 {
+        self.inner.epoch.load(Ordering::Acquire)
     }
 
     /// Says that the clock is right although it is far ahead of the last write, so that expired files may be dropped.
@@ -380,6 +400,7 @@ impl Inner {
             result = result.and(self.manifest.lock().close());
         }
         *self.lock.lock() = None;
+        self.attachments.clear();
         result
     }
 }

@@ -11,12 +11,14 @@
 //! Nothing here depends on how the last process ended: a clean close is a crash with an empty log.
 
 use crate::commitlog::{CommitLog, LogOptions, ReplaySummary, replay};
+use crate::db::attachment::Attachments;
 use crate::db::builder::Builder;
 use crate::db::catalog::Catalog;
 use crate::db::compactor::Compactor;
+use crate::db::locks::Locks;
 use crate::db::stats::{Counters, Opened};
 use crate::db::worker::Workers;
-use crate::db::{Db, Inner, Replayed, counter};
+use crate::db::{Db, Inner, Replayed};
 use crate::env::{DataDir, Env, UniqueMicros, is_temporary, parse_sstable};
 use crate::error::{Error, Result};
 use crate::manifest::directory::{Found, inspect};
@@ -70,7 +72,9 @@ pub(crate) fn open(builder: Builder, env: Arc<dyn Env>) -> Result<Db> {
         compactor: Compactor::default(),
         workers: Workers::default(),
         counters: Counters::default(),
-        counter_locks: counter::Locks::default(),
+        locks: Locks::default(),
+        attachments: Attachments::default(),
+        epoch: AtomicU64::new(1),
         replayed: Mutex::new(Replayed::default()),
         failures: Mutex::new(HashMap::new()),
         closed: AtomicBool::new(false),

@@ -3,24 +3,27 @@
 //! A [`Select`] says what to read and how; it is made by [`Table::slice`], [`Table::scan`] and [`Table::buckets`], or by the same methods of a
 //! [`TableSnapshot`]. What it sees is fixed when it is made. The work is `read`'s.
 
+use crate::db::page::{Batches, Page};
 use crate::db::table::Table;
 use crate::encoding::bind;
 use crate::encoding::range::KeyRange;
 use crate::error::{Error, Result};
 use crate::memtable::pins::Pin;
 use crate::model::arg::Arg;
-use crate::model::clustering::ClusteringRange;
+use crate::model::clustering::{Bound, Clustering, ClusteringRange};
 use crate::model::key::{DecoratedKey, TokenRange};
+use crate::model::row::Row as StoredRow;
 use crate::model::schema::{ColumnKind, Order, TableSchema};
 use crate::model::types::CqlType;
 use crate::read;
 use crate::read::aggregate::{ColumnTotals, Totals, totals};
-use crate::read::batch::{Batch, Row};
+use crate::read::batch::Row;
 use crate::read::explain::Explain;
 use crate::read::page::PageState;
 use crate::read::query::{Projection, Query, TombstoneLimits};
 use crate::read::reader::{Reader, Rows};
 use crate::read::snapshot::Snapshot;
+use crate::read::versions::{self, Candidate, Fragments};
 use crate::view::TableView;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -84,6 +87,56 @@ impl TableSnapshot {
     /// All partitions, in token order.
     pub fn scan(&self) -> Select {
         self.select(Ok(Keys::Tokens(TokenRange::ALL)), Ok(ClusteringRange::all()))
+    }
+
+    /// Rows of several partitions by their serialised keys ([`encoding::key`](crate::encoding::key) makes such), one after the other in
+    /// this order. All rows of them, unless [`Select::bounds`] says which.
+    pub fn partitions(&self, keys: Vec<DecoratedKey>) -> Select {
+        self.select(Ok(Keys::List(keys)), Ok(ClusteringRange::all()))
+    }
+
+    /// The second at which TTLs are looked at.
+    pub fn now(&self) -> i64 {
+        self.now
+    }
+
+    /// The rows of a partition (by its serialised key) as they are stored, merged over all sources, dead or alive; see [`Fragments`].
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` from files.
+    pub fn fragments(&self, key: &[u8], range: &ClusteringRange) -> Result<Fragments> {
+        versions::fragments(&self.snapshot, &DecoratedKey::new(key), range).map_err(|e| self.name(e))
+    }
+
+    /// One row as it is stored: merged, with tombstones, write times and what has expired; `None` if nothing is left of it.
+    /// [`resolve`](crate::model::reconcile::resolve) tells what a reader sees of it. `clustering` has all columns.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` from files.
+    pub fn stored_row(&self, key: &[u8], clustering: &Clustering) -> Result<Option<StoredRow>> {
+        versions::stored_row(&self.snapshot, &DecoratedKey::new(key), clustering).map_err(|e| self.name(e))
+    }
+
+    /// The static row of a partition as it is stored; see [`TableSnapshot::stored_row`].
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` from files.
+    pub fn stored_static(&self, key: &[u8]) -> Result<Option<StoredRow>> {
+        let none = ClusteringRange { start: Bound::bottom(), end: Bound::bottom() };
+        Ok(self.fragments(key, &none)?.statics)
+    }
+
+    /// What every memtable and file says about one row, unmerged: by its partition's serialised key and its clustering (of all columns),
+    /// or about the partition's static row.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` from files.
+    pub fn candidates(&self, key: &[u8], clustering: Option<&Clustering>) -> Result<Vec<Candidate>> {
+        versions::candidates(&self.snapshot, &DecoratedKey::new(key), clustering).map_err(|e| self.name(e))
+    }
+
+    fn name(&self, error: Error) -> Error {
+        error.in_table(self.schema().full_name())
     }
 
     fn key(&self, args: &[Arg<'_>]) -> Result<DecoratedKey> {
@@ -219,6 +272,12 @@ impl Select {
         self
     }
 
+    /// The columns of a projection that was made before, once for many reads.
+    pub fn project(mut self, columns: &Arc<Projection>) -> Self {
+        self.query.columns = Arc::clone(columns);
+        self
+    }
+
     /// With write times and TTLs (`row.writetime`, `row.ttl`), which otherwise are not read.
     pub fn with_lives(mut self) -> Self {
         self.query.columns = self.query.columns.with_lives();
@@ -292,7 +351,7 @@ impl Select {
     /// # Errors
     /// What is wrong with the query.
     pub fn batches(self) -> Result<Batches> {
-        Ok(Batches(Some(self.reader()?)))
+        Ok(Batches::new(self.reader()?))
     }
 
     /// At most `rows` rows, and where to go on ([`Select::resume`]): the union of all pages is the whole result, also when there are
@@ -385,31 +444,6 @@ impl Select {
 fn is_number(ty: &CqlType) -> bool {
     use CqlType::{Bigint, Counter, Double, Float, Int, Smallint, Time, Timestamp, Tinyint};
     matches!(ty, Bigint | Counter | Double | Float | Int | Smallint | Tinyint | Time | Timestamp)
-}
-
-/// A page of rows.
-#[derive(Debug)]
-pub struct Page {
-    /// The rows.
-    pub rows: Vec<Row>,
-    /// Where the next page begins; `None` after the last.
-    pub next: Option<PageState>,
-}
-
-/// Batches of a read. After an error it ends.
-pub struct Batches(Option<Reader>);
-
-impl Iterator for Batches {
-    type Item = Result<Arc<Batch>>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        let batch = self.0.as_mut()?.next_batch();
-        if batch.is_err() {
-            self.0 = None;
-        }
-        batch.transpose()
-    }
 }
 
 impl Table {

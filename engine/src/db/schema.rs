@@ -55,7 +55,9 @@ impl Schema {
         Self { keyspace: Some(keyspace.to_owned()), ..self }
     }
 
-    fn push(mut self, name: &str, ty: CqlType, kind: ColumnKind) -> Self {
+    /// The next column of any kind. Columns of the key come in the order of the primary key.
+    #[must_use]
+    pub fn declare(mut self, name: &str, ty: CqlType, kind: ColumnKind) -> Self {
         self.columns.push((name.to_owned(), ty, kind));
         self
     }
@@ -63,31 +65,31 @@ impl Schema {
     /// The next column of the partition key: what is stored, read and expired together.
     #[must_use]
     pub fn partition_key(self, name: &str, ty: CqlType) -> Self {
-        self.push(name, ty, ColumnKind::PartitionKey)
+        self.declare(name, ty, ColumnKind::PartitionKey)
     }
 
     /// The next clustering column, smallest first.
     #[must_use]
     pub fn clustering(self, name: &str, ty: CqlType) -> Self {
-        self.push(name, ty, ColumnKind::Clustering(Order::Asc))
+        self.declare(name, ty, ColumnKind::Clustering(Order::Asc))
     }
 
     /// The next clustering column, greatest first: newest first for a time.
     #[must_use]
     pub fn clustering_desc(self, name: &str, ty: CqlType) -> Self {
-        self.push(name, ty, ColumnKind::Clustering(Order::Desc))
+        self.declare(name, ty, ColumnKind::Clustering(Order::Desc))
     }
 
     /// A column with one value for the whole partition.
     #[must_use]
     pub fn static_column(self, name: &str, ty: CqlType) -> Self {
-        self.push(name, ty, ColumnKind::Static)
+        self.declare(name, ty, ColumnKind::Static)
     }
 
     /// A regular column.
     #[must_use]
     pub fn column(self, name: &str, ty: CqlType) -> Self {
-        self.push(name, ty, ColumnKind::Regular)
+        self.declare(name, ty, ColumnKind::Regular)
     }
 
     /// How long rows live that are written without a TTL of their own (default_time_to_live, rounded

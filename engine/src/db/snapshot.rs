@@ -3,6 +3,7 @@
 use crate::db::Db;
 use crate::db::ddl::split_name;
 use crate::db::query::TableSnapshot;
+use crate::db::table::Table;
 use crate::error::{Error, Result};
 use crate::memtable::pins::Pin;
 use crate::model::schema::TableId;
@@ -48,6 +49,21 @@ impl Snapshot {
         let view =
             view.ok_or_else(|| Error::not_found(format!("table {keyspace}.{table} does not exist")))?;
         Ok(TableSnapshot::of_parts(Arc::clone(view), Arc::clone(&self.pin), self.now))
+    }
+
+    /// A table as it was, by a handle of it.
+    ///
+    /// # Errors
+    /// `NotFound` if it did not exist then.
+    pub fn of(&self, table: &Table) -> Result<TableSnapshot> {
+        let view = self.views.get(&table.id());
+        let view = view.ok_or_else(|| Error::not_found(format!("table {} does not exist", table.name())))?;
+        Ok(TableSnapshot::of_parts(Arc::clone(view), Arc::clone(&self.pin), self.now))
+    }
+
+    /// The second at which it was taken; TTLs are looked at as of then.
+    pub fn now(&self) -> i64 {
+        self.now
     }
 
     /// The store it was taken of.

@@ -3,9 +3,9 @@
 use crate::db::query::declared_columns;
 use crate::db::{Db, Inner};
 use crate::encoding::range::KeyRange;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::model::arg::Arg;
-use crate::model::schema::TableSchema;
+use crate::model::schema::{TableId, TableSchema};
 use crate::read::query::Projection;
 use crate::write::batch::{SchemaOf, With, WriteBatch};
 use crate::write::tables::TableState;
@@ -52,6 +52,16 @@ impl Table {
     /// The store it belongs to.
     pub fn db(&self) -> &Db {
         &self.db
+    }
+
+    /// Its number: never that of another table of the store, also after a drop.
+    pub fn id(&self) -> TableId {
+        self.state.id()
+    }
+
+    /// Whether it was dropped, by whichever handle.
+    pub fn is_dropped(&self) -> bool {
+        self.state.is_dropped()
     }
 
     pub(crate) fn state(&self) -> &Arc<TableState> {
@@ -149,7 +159,7 @@ impl Table {
         self.db.inner.compact_major(&self.state)
     }
 
-    fn single(&self, fill: impl FnOnce(&mut WriteBatch, &TableSchema) -> Result<()>) -> Result<i64> {
+    fn single(&self, fill: impl Fn(&mut WriteBatch, &TableSchema) -> Result<()>) -> Result<i64> {
         BATCH.with(|batch| match batch.try_borrow_mut() {
             Ok(mut batch) => self.write_single(&mut batch, fill),
             // A write inside an argument's conversion: it gets a batch of its own.
@@ -161,12 +171,20 @@ impl Table {
     fn write_single(
         &self,
         batch: &mut WriteBatch,
-        fill: impl FnOnce(&mut WriteBatch, &TableSchema) -> Result<()>,
+        fill: impl Fn(&mut WriteBatch, &TableSchema) -> Result<()>,
     ) -> Result<i64> {
-        batch.clear();
-        let view = self.state.view();
-        fill(batch, &view.schema)?;
-        self.db.inner.write(batch)
+        loop {
+            batch.clear();
+            let view = self.state.view();
+            fill(batch, &view.schema)?;
+            match self.db.inner.write(batch) {
+                // A column was dropped in between: once more, by the new definition.
+                Err(error)
+                    if error.kind() == ErrorKind::Busy
+                        && self.state.view().schema.drops() != view.schema.drops() => {}
+                written => return written,
+            }
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! The write path calls this for every row, the read path for every query. Buffers are reused by the caller.
 
+use crate::encoding::key::push_raw;
 use crate::encoding::order;
 use crate::error::{Error, Result};
 use crate::model::arg::Arg;
@@ -138,11 +139,6 @@ pub fn clustering_parts<'a>(
         Some(raw) => Clustering::with_raw(order, Arc::from(raw)),
         None => Clustering::new(order),
     })
-}
-
-fn push_raw(raw: &mut Vec<u8>, value: &[u8]) {
-    raw.extend_from_slice(&(value.len() as u32).to_le_bytes());
-    raw.extend_from_slice(value);
 }
 
 fn push_raw_from_order(

@@ -21,6 +21,8 @@ pub mod row_times;
 pub mod plain;
 pub mod mutation;
 pub mod mutation_dump;
+pub mod key;
+pub mod path;
 pub mod bind;
 pub mod range;
 pub mod schema;

@@ -5,8 +5,9 @@
 
 use crate::error::{Error, Result};
 use crate::model::cell::ColumnId;
-use crate::model::types::CqlType;
+use crate::model::types::{CqlType, UdtType};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Longest name of a column, bytes: Cassandra's limit, and every file of the table repeats the name.
 const MAX_NAME: usize = 65_535;
@@ -113,6 +114,7 @@ pub struct TableSchema {
     parts: [usize; 4],
     declared: Vec<usize>,
     positions: Vec<usize>,
+    drops: u64,
 }
 
 impl TableSchema {
@@ -171,6 +173,10 @@ impl TableSchema {
         let mut positions = vec![0; columns.len()];
         declared.iter().enumerate().for_each(|(position, i)| positions[*i] = position);
         let parts = [keys, keys + clusterings, keys + clusterings + statics, columns.len()];
+        let fold = |drops: u64, d: &DroppedColumn| {
+            drops.wrapping_mul(31).wrapping_add(d.timestamp as u64 ^ u64::from(d.column.id.0) << 48) | 1
+        };
+        let drops = dropped.iter().fold(0, fold);
         let schema = Self {
             id,
             keyspace: keyspace.to_owned(),
@@ -183,6 +189,7 @@ impl TableSchema {
             parts,
             declared,
             positions,
+            drops,
         };
         schema.check().map_err(|e| e.in_table(schema.full_name()))?;
         Ok(schema)
@@ -352,6 +359,59 @@ impl TableSchema {
         dropped.push(DroppedColumn { column: column.clone(), timestamp: timestamp.max(earlier) });
         let columns = self.columns.iter().filter(|c| c.name != name).cloned().collect();
         self.changed(columns, dropped, self.next_column)
+    }
+
+    /// The schema with a column of the primary key under another name. Data has columns by number, so that nothing stored changes.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no column `from`; `Invalid` if it is no key column or `to` is taken or no name.
+    pub fn rename_column(&self, from: &str, to: &str) -> Result<Self> {
+        let place = self.columns.iter().position(|column| column.name == from);
+        let Some(place) = place else {
+            return Err(Error::not_found(format!("no column {from}")).in_table(self.full_name()));
+        };
+        if place >= self.parts[1] {
+            let text = format!("cannot rename {from}: it is not part of the primary key");
+            return Err(Error::invalid(text).in_table(self.full_name()));
+        }
+        let mut columns = self.columns.clone();
+        to.clone_into(&mut columns[place].name);
+        self.changed(columns, self.dropped.clone(), self.next_column)
+    }
+
+    /// The schema with every occurrence of a user type (that of the same keyspace and name, at any depth) replaced by `new`, in
+    /// dropped columns too; `None` if there is none. Stored values are read with the new fields: they may only be added at the end or renamed.
+    ///
+    /// # Errors
+    /// `Invalid` if a key column cannot have its new type.
+    pub fn with_type(&self, new: &Arc<UdtType>) -> Result<Option<Self>> {
+        if !self.uses_type(&new.keyspace, &new.name) {
+            return Ok(None);
+        }
+        let (mut columns, mut dropped) = (self.columns.clone(), self.dropped.clone());
+        for column in columns.iter_mut().chain(dropped.iter_mut().map(|dropped| &mut dropped.column)) {
+            if let Some(ty) = column.ty.with_udt(new) {
+                column.ty = ty;
+            }
+        }
+        self.changed(columns, dropped, self.next_column).map(Some)
+    }
+
+    /// Whether a column, live or dropped, has a user type at any depth.
+    pub fn uses_type(&self, keyspace: &str, name: &str) -> bool {
+        let dropped = self.dropped.iter().map(|dropped| &dropped.column);
+        self.columns.iter().chain(dropped).any(|column| column.ty.uses_type(keyspace, name))
+    }
+
+    /// Whether it has counters, and so nothing else beside its key.
+    pub fn is_counter(&self) -> bool {
+        self.columns[self.parts[1]..].iter().any(|column| column.ty.is_counter())
+    }
+
+    /// A number that is another one after each drop of a column, 0 if there was none. What was made for a schema with another number may hold
+    /// values that were to be hidden.
+    pub(crate) fn drops(&self) -> u64 {
+        self.drops
     }
 
     /// The schema with other options.

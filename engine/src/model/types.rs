@@ -84,6 +84,21 @@ pub struct UdtType {
     pub fields: Vec<(String, CqlType)>,
 }
 
+impl UdtType {
+    /// The type with the user type `new` replaced in its fields, at any depth; `None` if none has it.
+    #[must_use]
+    pub fn with_udt(&self, new: &Arc<Self>) -> Option<Self> {
+        let has = |ty: &CqlType| ty.uses_type(&new.keyspace, &new.name);
+        if !self.fields.iter().any(|(_, ty)| has(ty)) {
+            return None;
+        }
+        let replaced =
+            |(name, ty): &(String, CqlType)| (name.clone(), ty.with_udt(new).unwrap_or_else(|| ty.clone()));
+        let fields = self.fields.iter().map(replaced).collect();
+        Some(Self { fields, ..self.clone() })
+    }
+}
+
 /// The types that have neither parameters nor fields: name and type.
 pub(crate) const SIMPLE: [(&str, CqlType); 20] = [
     ("ascii", CqlType::Ascii),
@@ -238,6 +253,36 @@ impl CqlType {
         }
     }
 
+    /// Whether it is the user type of this keyspace and name, or contains it.
+    #[must_use]
+    pub fn uses_type(&self, keyspace: &str, name: &str) -> bool {
+        self.any(&|inner| matches!(inner, Self::Udt(udt) if udt.keyspace == keyspace && udt.name == name))
+    }
+
+    /// The type with every occurrence of a user type (the one of the same keyspace and name, at any depth) replaced by
+    /// `new`; `None` if there is none.
+    #[must_use]
+    pub fn with_udt(&self, new: &Arc<UdtType>) -> Option<Self> {
+        if !self.uses_type(&new.keyspace, &new.name) {
+            return None;
+        }
+        let replaced = |inner: &Self| inner.with_udt(new).unwrap_or_else(|| inner.clone());
+        let boxed = |inner: &Self| Box::new(replaced(inner));
+        Some(match self {
+            Self::List(inner) => Self::List(boxed(inner)),
+            Self::Set(inner) => Self::Set(boxed(inner)),
+            Self::Vector(inner, dimension) => Self::Vector(boxed(inner), *dimension),
+            Self::Frozen(inner) => Self::Frozen(boxed(inner)),
+            Self::Map(key, value) => Self::Map(boxed(key), boxed(value)),
+            Self::Tuple(fields) => Self::Tuple(fields.iter().map(replaced).collect()),
+            Self::Udt(udt) if udt.keyspace == new.keyspace && udt.name == new.name => {
+                Self::Udt(Arc::clone(new))
+            }
+            Self::Udt(udt) => Self::Udt(Arc::new(udt.with_udt(new).unwrap_or_else(|| UdtType::clone(udt)))),
+            simple => simple.clone(),
+        })
+    }
+
     /// Levels of nesting: 1 for a simple type.
     #[must_use]
     pub fn depth(&self) -> usize {
@@ -301,6 +346,22 @@ mod tests {
         assert!(list(CqlType::Int).freeze().may_be_key());
         assert!(!list(CqlType::Int).may_be_key());
         assert!(!list(CqlType::Duration).freeze().may_be_key());
+    }
+
+    #[test]
+    fn a_user_type_is_replaced_wherever_it_stands() {
+        let udt = |name: &str, ty: CqlType| {
+            Arc::new(UdtType { keyspace: "ks".into(), name: name.into(), fields: vec![("x".into(), ty)] })
+        };
+        let (old, new) = (udt("t", CqlType::Int), udt("t", CqlType::Text));
+        let around = |t: &Arc<UdtType>| {
+            let outer = udt("outer", CqlType::Udt(t.clone()).freeze());
+            let map = CqlType::Map(Box::new(CqlType::Int), Box::new(CqlType::Udt(outer)));
+            CqlType::Tuple(vec![CqlType::Blob, list(map.freeze())])
+        };
+        assert_eq!(around(&old).with_udt(&new), Some(around(&new)));
+        assert!(around(&old).uses_type("ks", "t") && !around(&old).uses_type("other", "t"));
+        assert_eq!(around(&old).with_udt(&udt("other", CqlType::Text)), None);
     }
 
     #[test]

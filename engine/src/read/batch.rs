@@ -7,10 +7,9 @@
 use crate::error::{Error, Result};
 use crate::model::bytes::Bytes;
 use crate::model::clustering::Clustering;
-use crate::model::composite;
 use crate::model::key::DecoratedKey;
 use crate::model::life::Liveness;
-use crate::model::schema::{ColumnKind, TableSchema};
+use crate::model::schema::ColumnKind;
 use crate::model::value::Value;
 use crate::read::builder::PartitionHead;
 use crate::read::column::{CellRef, Column};
@@ -286,16 +285,5 @@ impl fmt::Debug for RowRef<'_> {
             };
         }
         map.finish()
-    }
-}
-
-/// The values of a partition key, in wire form, one for each of its columns.
-///
-/// # Errors
-/// `Corrupt` if the key is not of this table.
-pub(crate) fn key_values(schema: &TableSchema, key: &[u8]) -> Result<Vec<Bytes>> {
-    match schema.partition_key().len() {
-        1 => Ok(vec![Bytes::new(key)]),
-        count => Ok(composite::decode(key, count)?.into_iter().map(Bytes::new).collect()),
     }
 }

@@ -3,6 +3,7 @@
 //! [`PartitionHead`] is what all batches of a partition share: its key's values and static columns. [`BatchBuilder`] takes resolved
 //! rows; [`lanes`](crate::read::lanes) is the way around it for rows that can be handed out as they stand in a block.
 
+use crate::encoding::key::{each_value, partition_wires};
 use crate::encoding::plain::{PlainCell, PlainRow};
 use crate::error::Result;
 use crate::model::bytes::Bytes;
@@ -13,9 +14,8 @@ use crate::model::life::Liveness;
 use crate::model::row::Row;
 use crate::model::schema::{Column as SchemaColumn, ColumnKind, Order, TableSchema};
 use crate::model::types::CqlType;
-use crate::read::batch::{Batch, key_values};
+use crate::read::batch::Batch;
 use crate::read::column::{Column, ColumnBuilder, Values};
-use crate::read::get::each_value;
 use crate::read::query::Projection;
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl PartitionHead {
         statics: Option<Row>,
         now: i64,
     ) -> Result<Self> {
-        let key_values = key_values(columns.schema(), &key.key)?;
+        let key_values = partition_wires(columns.schema(), &key.key)?;
         Ok(Self { columns: columns.clone(), key, key_values, statics, now })
     }
 

@@ -6,7 +6,7 @@
 //! # Not here
 //! Numbers of `varint` and `decimal` as machine numbers, tuples as Rust tuples: read a [`Value`].
 
-use crate::encoding::order::decode_component;
+use crate::encoding::path;
 use crate::error::{Error, Result};
 use crate::model::bytes::Bytes;
 use crate::model::cell::Cell;
@@ -200,11 +200,16 @@ pub(crate) fn wire_of(cell: CellRef<'_>, ty: &CqlType) -> Result<Option<Bytes>> 
         },
         CellRef::Double(value) => Bytes::new(&value.to_be_bytes()),
         CellRef::Float(value) => Bytes::new(&value.to_be_bytes()),
-        CellRef::Complex(elements) => {
-            let frozen = ty.clone().freeze();
-            Bytes::from(codec::to_bytes(&collection(elements, ty)?, &frozen)?)
-        }
+        CellRef::Complex(elements) => collection_wire(elements, ty)?,
     }))
+}
+
+/// The wire form of a non-frozen collection or user type out of its elements, which are taken for live.
+///
+/// # Errors
+/// `Corrupt` if they are no elements of type `ty`.
+pub fn collection_wire(elements: &[(Clustering, Cell)], ty: &CqlType) -> Result<Bytes> {
+    Ok(Bytes::from(codec::to_bytes(&collection(elements, ty)?, &ty.clone().freeze())?))
 }
 
 /// A collection or user type out of its live elements.
@@ -215,19 +220,19 @@ fn collection(elements: &[(Clustering, Cell)], ty: &CqlType) -> Result<Value> {
             Value::List(elements.iter().map(|(_, cell)| part(cell, element)).collect::<Result<_>>()?)
         }
         CqlType::Set(element) => {
-            let keys = elements.iter().map(|(path, _)| codec::decode(&path_wire(path, element)?, element));
+            let keys = elements.iter().map(|(path, _)| codec::decode(&path::wire(path, element)?, element));
             Value::Set(keys.collect::<Result<_>>()?)
         }
         CqlType::Map(key, value) => {
             let entry = |(path, cell): &(Clustering, Cell)| {
-                Ok((codec::decode(&path_wire(path, key)?, key)?, part(cell, value)?))
+                Ok((codec::decode(&path::wire(path, key)?, key)?, part(cell, value)?))
             };
             Value::Map(elements.iter().map(entry).collect::<Result<_>>()?)
         }
         CqlType::Udt(udt) => {
             let mut fields: Vec<_> = udt.fields.iter().map(|(name, _)| (name.clone(), None)).collect();
             for (path, cell) in elements {
-                let number = path_wire(path, &CqlType::Smallint)?;
+                let number = path::wire(path, &CqlType::Smallint)?;
                 let number = <[u8; 2]>::try_from(&number[..]).map(|n| usize::from(u16::from_be_bytes(n)));
                 // A field that the type of this schema has not yet is not shown.
                 if let Some((i, (_, ty))) = number.ok().and_then(|n| Some((n, udt.fields.get(n)?))) {
@@ -240,46 +245,4 @@ fn collection(elements: &[(Clustering, Cell)], ty: &CqlType) -> Result<Value> {
             return Err(Error::malformed(format!("elements of a collection in a column of type {other}")));
         }
     })
-}
-
-/// The wire form of an element's path.
-fn path_wire(path: &Clustering, ty: &CqlType) -> Result<Vec<u8>> {
-    let mut values = Vec::new();
-    each_value(path, [(ty, false)], |wire| {
-        values.extend_from_slice(wire);
-        Ok(())
-    })?;
-    Ok(values)
-}
-
-/// Calls `each` with the wire form of each value of a clustering whose columns have these types and directions
-/// (true: DESC). A clustering without values, of a static row, calls nothing.
-///
-/// # Errors
-/// `Corrupt` if the clustering is not of these columns; what `each` returns.
-pub(crate) fn each_value<'a>(
-    clustering: &Clustering,
-    columns: impl IntoIterator<Item = (&'a CqlType, bool)>,
-    mut each: impl FnMut(&[u8]) -> Result<()>,
-) -> Result<()> {
-    let cut = || Error::malformed("a stored clustering is cut short");
-    if let Some(mut raw) = clustering.raw() {
-        for _ in columns {
-            let (length, rest) = raw.split_first_chunk::<4>().ok_or_else(cut)?;
-            let length = u32::from_le_bytes(*length) as usize;
-            let (wire, rest) = rest.split_at_checked(length).ok_or_else(cut)?;
-            each(wire)?;
-            raw = rest;
-        }
-        return Ok(());
-    }
-    let mut order = clustering.order();
-    let mut wire = Vec::with_capacity(16);
-    for (ty, descending) in columns {
-        wire.clear();
-        let length = decode_component(order, ty, descending, &mut wire)?;
-        each(&wire)?;
-        order = order.get(length..).ok_or_else(cut)?;
-    }
-    Ok(())
 }

@@ -10,6 +10,7 @@
 //! batch      up to 1024 rows as columns; Row is a handle on one (column, builder, get)
 //! page       limits, and where the next page begins
 //! reader     all of it, partition after partition (partition, scan)
+//! versions   rows as they are stored, merged or source by source
 //! aggregate  counts, least and greatest values and sums, where possible from the index alone
 //! ```
 //!
@@ -36,6 +37,7 @@ pub(crate) mod partition;
 pub(crate) mod scan;
 pub mod reader;
 pub mod point;
+pub mod versions;
 pub mod aggregate;
 #[cfg(test)]
 mod testing;

@@ -15,7 +15,7 @@ use crate::encoding::bytes::ByteReader;
 use crate::encoding::varint::put_varint;
 use crate::error::{Error, Result};
 use crate::model::bytes::Bytes;
-use crate::model::clustering::{Bound, ClusteringRange};
+use crate::model::clustering::{Bound, Clustering, ClusteringRange};
 use crate::model::schema::{TableId, TableSchema};
 use crate::read::query::Query;
 
@@ -53,6 +53,20 @@ pub(crate) enum Place {
 }
 
 impl PageState {
+    /// The state behind a row of a read of `schema` in this direction, for who stops in the middle of a batch: `key` is the row's partition,
+    /// `clustering` its place (`None`: the rest of the partition is not to be read, as behind a row of static columns alone). `rows` and
+    /// `partition_rows` are those that limits have counted so far, of all pages and of this partition.
+    pub fn behind(
+        schema: &TableSchema,
+        reverse: bool,
+        key: &[u8],
+        clustering: Option<&Clustering>,
+        (rows, partition_rows): (u64, u64),
+    ) -> Self {
+        let place = clustering.map_or(Place::End, |place| Place::Row(Bytes::new(place.order())));
+        Self { table: schema.id, reverse, key: Bytes::new(key), place, rows, partition_rows }
+    }
+
     /// As bytes for a client to keep.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = vec![VERSION];

@@ -23,9 +23,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A memtable's partition as a pinned reader sees it.
-struct MemoryReader {
-    partition: Arc<MemPartition>,
-    seq: u64,
+pub(crate) struct MemoryReader {
+    pub(crate) partition: Arc<MemPartition>,
+    pub(crate) seq: u64,
 }
 
 impl ItemReader for MemoryReader {

@@ -11,10 +11,10 @@ use crate::encoding::row::{RowEncoder, RowHead};
 use crate::error::{Error, Result};
 use crate::model::arg::Arg;
 use crate::model::cell::{Cell, ColumnId};
-use crate::model::clustering::Clustering;
+use crate::model::clustering::{Clustering, ClusteringRange};
 use crate::model::life::{Deletion, MAX_TTL, whole_seconds};
 use crate::model::row::{Complex, Row};
-use crate::model::schema::{Column, ColumnKind, TableSchema};
+use crate::model::schema::{Column, ColumnKind, TableId, TableSchema};
 use crate::model::types::CqlType;
 use crate::write::collection;
 use std::ops::Deref;
@@ -73,6 +73,8 @@ pub struct WriteBatch {
     key: Vec<u8>,
     scratch: Vec<u8>,
     wire: Vec<u8>,
+    /// For each table: the drops of columns that its operations were made after.
+    drops: Vec<(TableId, u64)>,
 }
 
 /// What names a table to a batch: a handle of the table, or its definition (which saves looking it up for every row).
@@ -129,6 +131,7 @@ impl WriteBatch {
     pub fn clear(&mut self) {
         self.encoder.clear();
         self.timestamp = None;
+        self.drops.clear();
     }
 
     /// Gives the whole batch a write time (micros) instead of that of its commit. Statements keep timestamps of their own.
@@ -281,22 +284,52 @@ impl WriteBatch {
 
     /// Adds a row of the storage model as it is, with its own times: what layers above build that need every freedom
     /// (single elements of collections, mixed lives). `key` is the serialised partition key. Times equal to
-    /// [`Stamp::UNSET`](crate::encoding::row::Stamp::UNSET)'s become the commit's.
-    pub fn put_row(&mut self, table: &TableSchema, key: &[u8], is_static: bool, row: &Row) {
+    /// [`Stamp::UNSET`](crate::encoding::row::Stamp::UNSET)'s become the commit's: [`Times`](crate::write::times::Times) makes such.
+    ///
+    /// # Errors
+    /// `Invalid` if columns or elements of a collection are out of order or come twice.
+    pub fn put_row(&mut self, table: &TableSchema, key: &[u8], is_static: bool, row: &Row) -> Result<()> {
+        check_order(row).map_err(|error| error.in_table(table.full_name()))?;
+        self.note(table);
         self.encoder.row(table.id, key, is_static, row);
+        Ok(())
     }
 
     /// Deletes a partition by its serialised key; `None` takes the commit's times.
     pub fn put_partition_deletion(&mut self, table: &TableSchema, key: &[u8], deletion: Option<Deletion>) {
+        self.note(table);
         self.encoder.delete_partition(table.id, key, deletion);
     }
 
+    /// Deletes a range of rows of the partition with this serialised key; `None` takes the commit's times. An empty range writes nothing.
+    pub fn put_range_deletion(
+        &mut self,
+        table: &TableSchema,
+        key: &[u8],
+        range: &ClusteringRange,
+        deletion: Option<Deletion>,
+    ) {
+        self.note(table);
+        self.encoder.delete_range(table.id, key, &range.start, &range.end, deletion);
+    }
+
     /// The encoded batch, stamped as far as the client said, for the commit.
-    pub(crate) fn encoder(&mut self) -> (&mut BatchEncoder, Option<i64>) {
-        (&mut self.encoder, self.timestamp)
+    pub(crate) fn encoder(&mut self) -> (&mut BatchEncoder, Option<i64>, &[(TableId, u64)]) {
+        (&mut self.encoder, self.timestamp, &self.drops)
+    }
+
+    /// Remembers which definition of the table an operation is made by.
+    #[inline]
+    fn note(&mut self, table: &TableSchema) {
+        let known = self.drops.last().is_some_and(|(id, _)| *id == table.id)
+            || self.drops.iter().any(|(id, _)| *id == table.id);
+        if !known {
+            self.drops.push((table.id, table.drops()));
+        }
     }
 
     fn bind_key(&mut self, table: &TableSchema, partition: &[Arg<'_>]) -> Result<()> {
+        self.note(table);
         self.key.clear();
         bind::partition_key(table, partition, &mut self.key)
     }
@@ -332,6 +365,7 @@ impl WriteBatch {
         }
         const UNSET: &Arg<'static> = &Arg::Unset;
         let arg = |place: usize| args.get(place).unwrap_or(UNSET);
+        self.note(table);
         self.key.clear();
         let key = table.placed_partition_key().map(|(column, place)| (column, arg(place)));
         bind::partition_key_parts(table, key, &mut self.key)?;
@@ -432,6 +466,17 @@ impl WriteBatch {
         }
         Ok(row)
     }
+}
+
+/// Refuses a row whose parts are not in the order that the encoding relies on.
+fn check_order(row: &Row) -> Result<()> {
+    let cells = row.cells.windows(2).all(|pair| pair[0].0 < pair[1].0);
+    let complex = row.complex.windows(2).all(|pair| pair[0].column < pair[1].column);
+    let mut elements = row.complex.iter().map(|complex| &complex.cells);
+    if cells && complex && elements.all(|cells| cells.windows(2).all(|pair| pair[0].0 < pair[1].0)) {
+        return Ok(());
+    }
+    Err(Error::invalid("a row's columns or a collection's elements are out of order or come twice"))
 }
 
 /// A row of tombstones for `columns`, which come by ascending id.

@@ -4,7 +4,7 @@
 //! statement's timestamp, and writes each element as a cell (Apache Cassandra's rule; hence two overwrites of one
 //! timestamp merge). List elements get time-ordered ids, so that their order is the order of writing.
 
-use crate::encoding::order;
+use crate::encoding::path;
 use crate::encoding::row::{RowHead, Stamp};
 use crate::env::timeuuid;
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ use crate::model::row::Complex;
 use crate::model::schema::Column;
 use crate::model::types::CqlType;
 use crate::model::value::Value;
-use std::sync::Arc;
+use crate::write::times::Times;
 
 /// The life of what a statement writes, in the times of a batch's `stamp`.
 pub(crate) fn life(head: &RowHead, stamp: Stamp) -> Liveness {
@@ -54,21 +54,35 @@ pub(crate) fn overwrite(
     Ok(Complex { column: column.id, deletion, cells })
 }
 
+/// The cells that overwrite `column` with a whole value in protocol bytes, `None` or an empty collection: with nothing.
+///
+/// # Errors
+/// `Invalid` if the bytes are no value of the column's type, or that is not of many cells.
+pub fn overwrite_wire(column: &Column, wire: Option<&[u8]>, times: Times) -> Result<Complex> {
+    let arg = match wire {
+        Some(wire) => Arg::Value(codec::decode(wire, column.ty.unfrozen())?),
+        None => Arg::Null,
+    };
+    let mut complex = overwrite(column, &arg, times.liveness(), times.timestamp, Stamp::UNSET)?;
+    complex.deletion = times.overwrite();
+    Ok(complex)
+}
+
 fn elements(ty: &CqlType, value: &Value, life: Liveness) -> Result<Vec<(Clustering, Cell)>> {
     let live = |wire: Vec<u8>| Cell::live(life, Bytes::from(wire));
     match (ty, value) {
         (CqlType::List(element), Value::List(items)) => {
-            let cell = |item: &Value| Ok((list_path()?, live(codec::to_bytes(item, element)?)));
+            let cell = |item: &Value| Ok((append_path()?, live(codec::to_bytes(item, element)?)));
             items.iter().map(cell).collect()
         }
         (CqlType::Set(element), Value::Set(items) | Value::List(items)) => {
             let cell =
-                |item: &Value| Ok((path(&codec::to_bytes(item, element)?, element)?, live(Vec::new())));
+                |item: &Value| Ok((path::of(&codec::to_bytes(item, element)?, element)?, live(Vec::new())));
             items.iter().map(cell).collect()
         }
         (CqlType::Map(key, element), Value::Map(items)) => {
             let cell = |(k, v): &(Value, Value)| {
-                Ok((path(&codec::to_bytes(k, key)?, key)?, live(codec::to_bytes(v, element)?)))
+                Ok((path::of(&codec::to_bytes(k, key)?, key)?, live(codec::to_bytes(v, element)?)))
             };
             items.iter().map(cell).collect()
         }
@@ -78,7 +92,7 @@ fn elements(ty: &CqlType, value: &Value, life: Liveness) -> Result<Vec<(Clusteri
                 let place = udt.fields.iter().position(|(field, _)| field == name);
                 let place =
                     place.ok_or_else(|| Error::invalid(format!("type {} has no field {name}", udt.name)))?;
-                let number = path(&(place as i16).to_be_bytes(), &CqlType::Smallint)?;
+                let number = path::field(place)?;
                 if let Some(value) = value {
                     cells.push((number, live(codec::to_bytes(value, &udt.fields[place].1)?)));
                 }
@@ -89,22 +103,21 @@ fn elements(ty: &CqlType, value: &Value, life: Liveness) -> Result<Vec<(Clusteri
     }
 }
 
-/// An element's path in byte-comparable form, from its wire bytes.
-pub fn path(wire: &[u8], ty: &CqlType) -> Result<Clustering> {
-    let mut bytes = Vec::new();
-    order::encode_component(wire, ty, false, &mut bytes)?;
-    let bytes = Bytes::from(bytes);
-    if order::comes_back(wire, ty)? {
-        return Ok(Clustering::new(bytes));
-    }
-    let mut raw = (wire.len() as u32).to_le_bytes().to_vec();
-    raw.extend_from_slice(wire);
-    Ok(Clustering::with_raw(bytes, Arc::from(raw)))
+/// A path above all paths that this process made before: of an element appended to a list.
+///
+/// # Errors
+/// None that can happen.
+pub fn append_path() -> Result<Clustering> {
+    path::of(&timeuuid::next(), &CqlType::Timeuuid)
 }
 
-/// A path above all paths that this process made before.
-pub fn list_path() -> Result<Clustering> {
-    path(&timeuuid::next(), &CqlType::Timeuuid)
+/// A path below all paths that this process made before, and below all of appended elements: of an element put before a list. Who
+/// puts several before it begins with the last.
+///
+/// # Errors
+/// None that can happen.
+pub fn prepend_path() -> Result<Clustering> {
+    path::of(&timeuuid::before_all(), &CqlType::Timeuuid)
 }
 
 #[cfg(test)]
@@ -113,9 +126,31 @@ mod tests {
     use crate::model::life::NEVER;
 
     #[test]
-    fn list_paths_grow() {
-        let paths: Vec<_> = (0..1000).map(|_| list_path().unwrap()).collect();
+    fn list_paths_grow_at_both_ends() {
+        let paths: Vec<_> = (0..1000).map(|_| append_path().unwrap()).collect();
         assert!(paths.windows(2).all(|pair| pair[0] < pair[1]));
+        let before: Vec<_> = (0..1000).map(|_| prepend_path().unwrap()).collect();
+        assert!(before.windows(2).all(|pair| pair[0] > pair[1]) && before[0] < paths[0]);
+    }
+
+    #[test]
+    fn protocol_bytes_overwrite_as_values_do() {
+        let ty = CqlType::Map(Box::new(CqlType::Text), Box::new(CqlType::Int));
+        let kind = crate::model::schema::ColumnKind::Regular;
+        let column = Column { id: crate::model::cell::ColumnId(1), name: "m".into(), ty: ty.clone(), kind };
+        let value = Value::Map(vec![
+            (Value::Text("b".into()), Value::Int(1)),
+            (Value::Text("a".into()), Value::Int(2)),
+        ]);
+        let wire = codec::to_bytes(&value, &ty).unwrap();
+        let complex = overwrite_wire(&column, Some(&wire), Times::new(Some(10), 0)).unwrap();
+        assert_eq!(complex.deletion.map(|deletion| deletion.timestamp), Some(9));
+        let keys: Vec<_> =
+            complex.cells.iter().map(|(at, _)| path::wire(at, &CqlType::Text).unwrap()).collect();
+        assert_eq!(keys, [Bytes::new(b"a"), Bytes::new(b"b")]);
+        let unset = overwrite_wire(&column, None, Times::new(None, 0)).unwrap();
+        assert_eq!((unset.deletion, unset.cells.len()), (Some(Stamp::BELOW_UNSET), 0));
+        assert!(overwrite_wire(&column, Some(b"x"), Times::new(None, 0)).is_err());
     }
 
     #[test]

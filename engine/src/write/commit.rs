@@ -29,7 +29,7 @@ use crate::commitlog::CommitLog;
 use crate::encoding::mutation::BatchReader;
 use crate::encoding::row::Stamp;
 use crate::env::UniqueMicros;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::memtable::Memtable;
 use crate::memtable::pins::Pins;
 use crate::memtable::writer::MemtableWriter;
@@ -132,9 +132,9 @@ impl Committer {
     ///
     /// # Errors
     /// `Closed` after a failed sync or close; `NoSpace`, `Io` from the log, in which case nothing was written; `NotFound`
-    /// for a dropped table; `Invalid` for a batch over half a log segment.
+    /// for a dropped table; `Busy` if a column was dropped after the batch was filled; `Invalid` for a batch over half a log segment.
     pub fn commit(&self, batch: &mut WriteBatch) -> Result<i64> {
-        let (encoder, client) = batch.encoder();
+        let (encoder, client, drops) = batch.encoder();
         if encoder.is_empty() {
             return Ok(client.unwrap_or_else(|| self.stamps.next_micros()));
         }
@@ -146,6 +146,10 @@ impl Committer {
             let table = self.tables.get(*id)?;
             table.check()?;
             let view = table.view();
+            let made_by = drops.iter().find(|(of, _)| of == id).map(|(_, drops)| *drops);
+            if made_by.is_some_and(|drops| drops != view.schema.drops()) {
+                return Err(dropped_meanwhile(&view));
+            }
             views.push((table, view));
         }
         let drawn = self.stamps.next_micros();
@@ -386,6 +390,13 @@ impl Committer {
             FlushTask { table: Arc::clone(table), memtable, bytes, upto: state.written, last_seq: state.seq };
         self.queue.push(task);
     }
+}
+
+#[cold]
+fn dropped_meanwhile(view: &TableView) -> Error {
+    Error::new(ErrorKind::Busy, "a column was dropped after the batch was filled")
+        .in_table(view.schema.full_name())
+        .hint("fill the batch again from the table's definition as it is now")
 }
 
 /// Applies the operations of an encoded batch to the active memtables of `views`.

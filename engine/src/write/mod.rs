@@ -13,6 +13,7 @@
 
 pub mod health;
 pub mod tables;
+pub mod times;
 pub mod collection;
 pub mod batch;
 pub mod budget;

@@ -1,0 +1,95 @@
+//! When one statement writes: the times of the cells, markers and deletions that it makes.
+//!
+//! For layers that put rows of the storage model into a [`WriteBatch`](crate::write::batch::WriteBatch) themselves. What the client
+//! does not say (the write time, the second from which a TTL or gc_grace_seconds count) is left open and filled in when
+//! the batch commits ([`Stamp::UNSET`]).
+
+use crate::encoding::row::Stamp;
+use crate::model::bytes::Bytes;
+use crate::model::cell::Cell;
+use crate::model::life::{Deletion, Liveness};
+
+/// USING TIMESTAMP and TTL of a statement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// Write time in micros; `None` is the commit's.
+    pub timestamp: Option<i64>,
+    /// Seconds to live; 0 is for ever.
+    pub ttl: i32,
+}
+
+impl Times {
+    /// Both. The table's default TTL is the caller's business.
+    pub const fn new(timestamp: Option<i64>, ttl: i32) -> Self {
+        Self { timestamp, ttl }
+    }
+
+    fn micros(self) -> i64 {
+        self.timestamp.unwrap_or(Stamp::UNSET.timestamp)
+    }
+
+    /// A row marker, or the life of a cell.
+    pub fn liveness(self) -> Liveness {
+        match self.ttl {
+            0 => Liveness::new(self.micros()),
+            ttl => Liveness::expiring(self.micros(), ttl, Stamp::UNSET.now.saturating_add(i64::from(ttl))),
+        }
+    }
+
+    /// A cell with this value (protocol bytes).
+    pub fn cell(self, wire: Bytes) -> Cell {
+        Cell::live(self.liveness(), wire)
+    }
+
+    /// A cell that deletes.
+    pub fn tombstone(self) -> Cell {
+        Cell::tombstone(self.micros(), Stamp::UNSET.now)
+    }
+
+    /// A deletion of a partition, range, row or whole collection, up to and with the statement's own time.
+    pub fn deletion(self) -> Deletion {
+        Deletion::new(self.micros(), Stamp::UNSET.now)
+    }
+
+    /// The deletion under the new elements of a collection that is overwritten: everything older than the statement, by a microsecond less than its
+    /// time. `None` where nothing can be older.
+    pub fn overwrite(self) -> Option<Deletion> {
+        match self.timestamp {
+            None => Some(Stamp::BELOW_UNSET),
+            Some(timestamp) if timestamp <= i64::MIN + 1 => None,
+            Some(timestamp) => Some(Deletion::new(timestamp - 1, Stamp::UNSET.now)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoding::row::{EncodedRow, encode_row};
+    use crate::model::cell::ColumnId;
+    use crate::model::clustering::Clustering;
+    use crate::model::row::{Complex, Row};
+
+    #[test]
+    fn what_is_left_open_is_the_commits() {
+        let stamp = Stamp { timestamp: 5_000_000, now: 5 };
+        for (given, micros) in [(None, 5_000_000), (Some(77), 77)] {
+            let times = Times::new(given, 10);
+            let mut row = Row::new(Clustering::EMPTY);
+            row.liveness = Some(times.liveness());
+            row.deletion = Some(times.deletion());
+            row.cells = vec![(ColumnId(1), times.cell(Bytes::new(b"v"))), (ColumnId(2), times.tombstone())];
+            let deletion = times.overwrite();
+            row.complex = vec![Complex { column: ColumnId(3), deletion, cells: Vec::new() }];
+            let mut bytes = Vec::new();
+            encode_row(&row, Stamp::UNSET, &mut bytes);
+            let row = EncodedRow::parse(&bytes).unwrap().decode(stamp).unwrap();
+            assert_eq!(row.liveness, Some(Liveness::expiring(micros, 10, 15)));
+            assert_eq!(row.deletion, Some(Deletion::new(micros, 5)));
+            assert_eq!(row.cells[0].1.life(), Liveness::expiring(micros, 10, 15));
+            assert_eq!(row.cells[1].1, Cell::tombstone(micros, 5));
+            assert_eq!(row.complex[0].deletion, Some(Deletion::new(micros - 1, 5)));
+        }
+        assert_eq!(Times::new(Some(i64::MIN + 1), 0).overwrite(), None);
+    }
+}
