@@ -10,6 +10,7 @@ pub mod error;
 pub mod value;
 pub mod answer;
 pub mod syntax;
+pub mod function;
 pub mod session;
 
 pub use answer::{Outcome, Parameters, ResultSet, SchemaChange};

@@ -40,3 +40,36 @@ pub struct ColumnSpec {
     /// The type.
     pub ty: CqlType,
 }
+
+/// The type in the words of Cassandra's errors: a tuple is always `frozen<tuple<...>>`.
+#[must_use]
+pub fn type_name(ty: &CqlType) -> String {
+    match ty {
+        CqlType::List(inner) => format!("list<{}>", type_name(inner)),
+        CqlType::Set(inner) => format!("set<{}>", type_name(inner)),
+        CqlType::Map(key, value) => format!("map<{}, {}>", type_name(key), type_name(value)),
+        CqlType::Vector(inner, dimension) => format!("vector<{}, {dimension}>", type_name(inner)),
+        CqlType::Tuple(fields) => {
+            let fields: Vec<String> = fields.iter().map(type_name).collect();
+            format!("frozen<tuple<{}>>", fields.join(", "))
+        }
+        CqlType::Frozen(inner) if inner.is_multicell() => format!("frozen<{}>", type_name(inner)),
+        CqlType::Frozen(inner) => type_name(inner),
+        simple => simple.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tuples_are_frozen_and_nothing_is_twice() {
+        let tuple = CqlType::Tuple(vec![CqlType::Int, CqlType::Text]);
+        assert_eq!(type_name(&tuple), "frozen<tuple<int, text>>");
+        assert_eq!(type_name(&CqlType::Frozen(Box::new(tuple.clone()))), "frozen<tuple<int, text>>");
+        assert_eq!(type_name(&CqlType::List(Box::new(tuple))), "list<frozen<tuple<int, text>>>");
+        assert_eq!(type_name(&CqlType::List(Box::new(CqlType::Int)).freeze()), "frozen<list<int>>");
+        assert_eq!(type_name(&CqlType::Vector(Box::new(CqlType::Float), 3)), "vector<float, 3>");
+    }
+}

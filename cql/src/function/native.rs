@@ -1,0 +1,72 @@
+//! The functions by name.
+//!
+//! Those of fixed types are made once; a generic one is made for its arguments, by the parameters declared here.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use skep_engine::CqlType;
+
+use crate::error::Result;
+use crate::function::parameter::{Argument, Parameter, infer};
+use crate::function::{Function, aggregate, blob, time};
+
+static FIXED: LazyLock<HashMap<String, Vec<Arc<Function>>>> = LazyLock::new(|| {
+    let mut by_name: HashMap<String, Vec<Arc<Function>>> = HashMap::new();
+    for function in [blob::functions(), time::functions(), aggregate::functions()].into_iter().flatten() {
+        by_name.entry(function.name.clone()).or_default().push(function);
+    }
+    by_name
+});
+
+/// Makes a generic function for arguments of these types, and for a receiver of that type.
+type Make = fn(&str, Vec<CqlType>, Option<&CqlType>) -> Result<Arc<Function>>;
+
+/// Generic functions: name, name in results, parameters.
+const GENERIC: [(&str, &str, &[Parameter], Make); 3] = [
+    ("count", "count", &[Parameter::Any], |_, types, _| Ok(aggregate::count(first(types)))),
+    ("min", "min", &[Parameter::AnyOrReceiver], |name, types, _| {
+        Ok(aggregate::extreme(name, first(types), Ordering::Less))
+    }),
+    ("max", "max", &[Parameter::AnyOrReceiver], |name, types, _| {
+        Ok(aggregate::extreme(name, first(types), Ordering::Greater))
+    }),
+];
+
+fn first(types: Vec<CqlType>) -> CqlType {
+    types.into_iter().next().unwrap_or(CqlType::Blob)
+}
+
+/// The overloads of the function `name` (lower case, of keyspace `system`) to choose among for `args`; none for an unknown name. A generic
+/// function has one, made for the types of `args` and of the receiver, where that is known. `token` is not among them: it depends on a
+/// table ([`crate::function::token`]).
+///
+/// # Errors
+/// `Invalid`, in Cassandra's words: a generic function does not take these arguments.
+pub fn candidates(name: &str, args: &[Argument], receiver: Option<&CqlType>) -> Result<Vec<Arc<Function>>> {
+    if let Some(fixed) = FIXED.get(name) {
+        return Ok(fixed.clone());
+    }
+    match GENERIC.iter().find(|generic| generic.0 == name) {
+        Some((_, shown, parameters, make)) => {
+            Ok(vec![make(shown, infer(shown, parameters, args, receiver)?, receiver)?])
+        }
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Whether there is a function of that name.
+#[must_use]
+pub fn exists(name: &str) -> bool {
+    name == "token" || FIXED.contains_key(name) || GENERIC.iter().any(|generic| generic.0 == name)
+}
+
+/// The names of all functions, sorted.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    let generic = GENERIC.iter().map(|generic| generic.0);
+    let mut names: Vec<&str> = FIXED.keys().map(String::as_str).chain(generic).chain(["token"]).collect();
+    names.sort_unstable();
+    names
+}
