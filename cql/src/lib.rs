@@ -11,6 +11,7 @@ pub mod value;
 pub mod answer;
 pub mod syntax;
 pub mod function;
+pub mod catalog;
 pub mod session;
 
 pub use answer::{Outcome, Parameters, ResultSet, SchemaChange};
