@@ -526,3 +526,7 @@ impl Table {
         self.snapshot().scan()
     }
 }
+
+#[cfg(test)]
+#[path = "stored_tests.rs"]
+mod tests;
