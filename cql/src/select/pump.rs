@@ -1,0 +1,177 @@
+//! Rows out of the store, one by one, with what is needed to go on behind any of them.
+//!
+//! A [`Pump`] drives the engine's reader: it filters, leaves out the rest of partitions that have given enough, and knows the place of the
+//! row it gave last. Everything that works on single rows (filters, groups, pages) stands on it; plain reads take the engine's batches as
+//! they are.
+
+use crate::error::{Code, CqlError, Result};
+use crate::restrict::Filter;
+use skep_engine::encoding::key;
+use skep_engine::model::bytes::Bytes;
+use skep_engine::model::clustering::ClusteringRange;
+use skep_engine::model::key::DecoratedKey;
+use skep_engine::{Batch, PageState, Projection, Reader, TableSnapshot, TokenRange};
+use std::sync::Arc;
+
+/// Which rows to read.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    /// The table at one moment.
+    pub(crate) snapshot: TableSnapshot,
+    /// The partitions.
+    pub(crate) partitions: Partitions,
+    /// The ranges of rows in them.
+    pub(crate) ranges: Vec<ClusteringRange>,
+    /// The columns.
+    pub(crate) columns: Arc<Projection>,
+    /// Whether partitions are read backward.
+    pub(crate) reverse: bool,
+    /// At most so many rows in all, those of earlier pages included.
+    pub(crate) limit: Option<u64>,
+    /// At most so many rows of a partition.
+    pub(crate) per_partition: Option<u64>,
+}
+
+/// The partitions of a source.
+#[derive(Clone, Debug)]
+pub(crate) enum Partitions {
+    /// These.
+    Keys(Vec<DecoratedKey>),
+    /// Those with these tokens.
+    Tokens(TokenRange),
+}
+
+impl Source {
+    /// The engine's reader, from the beginning or behind `resume`.
+    pub(crate) fn select(&self, resume: Option<PageState>) -> skep_engine::Select {
+        let select = match &self.partitions {
+            Partitions::Keys(keys) => self.snapshot.partitions(keys.clone()),
+            Partitions::Tokens(tokens) => self.snapshot.scan().tokens(*tokens),
+        };
+        let mut select = select.bounds(self.ranges.clone()).project(&self.columns);
+        if self.reverse {
+            select = select.reverse();
+        }
+        if let Some(limit) = self.limit {
+            select = select.limit(limit);
+        }
+        if let Some(limit) = self.per_partition {
+            select = select.per_partition_limit(limit);
+        }
+        match resume {
+            Some(state) => select.resume(state),
+            None => select,
+        }
+    }
+}
+
+/// What the store's refusal to read on becomes.
+pub(crate) fn read_error(error: skep_engine::Error) -> CqlError {
+    let too_many = error.message().contains("tombstones");
+    match too_many {
+        true => CqlError::new(Code::ReadFailure, error.message().to_owned()),
+        false => error.into(),
+    }
+}
+
+/// Drives a reader row by row.
+pub(crate) struct Pump {
+    source: Source,
+    reader: Reader,
+    filter: Option<Filter>,
+    batch: Option<Arc<Batch>>,
+    /// The next row of the batch.
+    next: usize,
+    /// Places of the clustering columns in the projection, where rows are to be found again.
+    places: Vec<usize>,
+    warnings: Vec<skep_engine::read::resolve::TombstoneWarning>,
+}
+
+impl Pump {
+    /// Of a source, from the beginning or behind `resume`.
+    ///
+    /// # Errors
+    /// If the state is not of this read.
+    pub(crate) fn new(source: Source, filter: Option<Filter>, resume: Option<PageState>) -> Result<Self> {
+        let schema = Arc::clone(source.snapshot.schema());
+        let mut filter = filter;
+        if let Some(filter) = &mut filter {
+            filter.bind(&schema, &source.columns)?;
+        }
+        let places =
+            schema.clustering().iter().filter_map(|column| source.columns.position(&column.name)).collect();
+        let reader = source.select(resume).reader()?;
+        Ok(Self { source, reader, filter, batch: None, next: 0, places, warnings: Vec::new() })
+    }
+
+    /// The next row that passes: its batch and its number there.
+    ///
+    /// # Errors
+    /// The store's; too many tombstones.
+    pub(crate) fn next(&mut self) -> Result<Option<(Arc<Batch>, usize)>> {
+        loop {
+            if let Some(batch) = &self.batch {
+                while self.next < batch.len() {
+                    let row = self.next;
+                    self.next += 1;
+                    let passes = match &self.filter {
+                        Some(filter) => filter.passes(batch, row)?,
+                        None => true,
+                    };
+                    if passes {
+                        return Ok(Some((Arc::clone(batch), row)));
+                    }
+                }
+            }
+            self.batch = self.reader.next_batch().map_err(read_error)?;
+            self.next = 0;
+            if self.batch.is_none() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Leaves out what is left of the partition that the last row came from.
+    ///
+    /// # Errors
+    /// The store's.
+    pub(crate) fn skip_partition(&mut self) -> Result<()> {
+        let Some(batch) = self.batch.take() else { return Ok(()) };
+        let schema = self.source.snapshot.schema();
+        let state = PageState::behind(schema, self.source.reverse, &batch.key().key, None, (0, 0));
+        self.warnings.extend(self.reader.warning());
+        self.reader = self.source.select(Some(state)).reader()?;
+        Ok(())
+    }
+
+    /// The state behind row `row` of `batch`, with what has been counted so far: in all and of its partition.
+    ///
+    /// # Errors
+    /// If the row's place cannot be told, which needs the clustering columns in the projection.
+    pub(crate) fn state(&self, batch: &Batch, row: usize, counts: (u64, u64)) -> Result<PageState> {
+        let schema = self.source.snapshot.schema();
+        let mut wires: Vec<Bytes> = Vec::with_capacity(self.places.len());
+        for place in &self.places {
+            match batch.wire(*place, row)? {
+                Some(wire) => wires.push(wire),
+                // The row of a partition that has static columns alone.
+                None => break,
+            }
+        }
+        let place = match wires.len() == schema.clustering().len() && !wires.is_empty() {
+            true => Some(key::clustering(schema, &wires)?),
+            false => None,
+        };
+        Ok(PageState::behind(schema, self.source.reverse, &batch.key().key, place.as_ref(), counts))
+    }
+
+    /// The columns that are read.
+    pub(crate) fn columns(&self) -> &Arc<Projection> {
+        &self.source.columns
+    }
+
+    /// Warnings that the read came to.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = skep_engine::read::resolve::TombstoneWarning> {
+        self.warnings.iter().copied().chain(self.reader.warning())
+    }
+}
