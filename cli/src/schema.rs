@@ -3,6 +3,7 @@
 use crate::failure::Outcome;
 use crate::output::{bytes, count, say, text_table};
 use crate::store::reading;
+use serde_json::json;
 use skep::model::schema::Column;
 use skep::{ColumnKind, CqlType, Order, TableSchema, UdtType};
 use std::collections::BTreeMap;
@@ -15,6 +16,9 @@ use std::sync::Arc;
 pub(crate) struct TablesArgs {
     /// The store's directory
     dir: PathBuf,
+    /// As one JSON object for each table, one a line
+    #[arg(long)]
+    json: bool,
 }
 
 /// Arguments of `skep schema`.
@@ -29,6 +33,19 @@ pub(crate) struct SchemaArgs {
 /// Lists the tables.
 pub(crate) fn tables(args: &TablesArgs) -> Outcome {
     let db = reading(&args.dir)?;
+    if args.json {
+        for table in db.tables() {
+            let stats = table.stats();
+            say(json!({
+                "name": stats.name,
+                "files": stats.files,
+                "file_bytes": stats.file_bytes,
+                "rows": stats.rows,
+                "memtable_rows": stats.memtable_rows,
+            }))?;
+        }
+        return Ok(());
+    }
     let rows = db.tables().into_iter().map(|table| {
         let stats = table.stats();
         vec![
@@ -131,7 +148,9 @@ fn options(schema: &TableSchema) -> Vec<String> {
     list.push(format!("compression = {}", map(&options.compression)));
     list.push(format!("default_time_to_live = {}", options.default_time_to_live));
     list.push(format!("gc_grace_seconds = {}", options.gc_grace_seconds));
-    list.extend(options.other.iter().map(|(name, value)| format!("{name} = {value}")));
+    // What begins with # is a note of another layer (an index, a mask) and no option.
+    let shown = options.other.iter().filter(|(name, _)| !name.starts_with('#'));
+    list.extend(shown.map(|(name, value)| format!("{name} = {value}")));
     list
 }
 

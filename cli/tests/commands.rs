@@ -65,8 +65,15 @@ fn find(dir: &Path, ending: &str) -> PathBuf {
     all.into_iter().find(|path| path.to_str().unwrap().ends_with(ending) && path.is_file()).unwrap()
 }
 
+/// What inspect says. It fails where, and only where, it found damage.
 fn inspect(kind: &str, path: &Path, more: &[&str]) -> String {
-    ok(&[&["inspect", kind, path.to_str().unwrap()], more].concat())
+    let output = run(&[&["inspect", kind, path.to_str().unwrap()], more].concat());
+    let text = String::from_utf8(output.stdout).unwrap();
+    let damaged = text.contains("DAMAGED: ") || text.contains("\"damage\":[\"");
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(i32::from(damaged)), "{text}{error}");
+    assert_eq!(error.contains("damaged"), damaged, "{error}");
+    text
 }
 
 fn inspect_json(kind: &str, path: &Path) -> Json {
@@ -91,6 +98,8 @@ fn reading_commands_change_nothing() {
     assert!(stats["replayed_records"].as_u64().unwrap() >= 3 && stats["log_bytes"].as_u64().unwrap() > 0);
     assert!(ok(&["stats", &store]).contains("window of writing"));
     assert!(ok(&["tables", &store]).contains("main.readings"));
+    let tables: Json = serde_json::from_str(&ok(&["tables", &store, "--json"])).unwrap();
+    assert_eq!((tables["name"].as_str(), tables["files"].as_u64()), (Some("main.readings"), Some(2)));
     assert!(ok(&["schema", &store, "readings"]).contains("    site text STATIC,"));
     assert!(ok(&["verify", &store]).ends_with("all is well\n"));
     ok(&["export", &store, "readings", "--output", &dir.path("out.csv")]);

@@ -138,6 +138,23 @@ fn bad_lines_are_listed_and_good_ones_kept() {
 }
 
 #[test]
+fn a_first_line_of_data_is_not_taken_for_a_header() {
+    let dir = Dir::new("headerless");
+    let store = dir.path("store");
+    let file = dir.file("s.csv", "2024-01-01 00:00,1.5\n2024-01-01 00:01,2.5\n");
+    let error = fails(&["import", &store, "t", &file, "--create"]);
+    assert!(error.contains("'2024-01-01 00:00' in the first line looks like a value"), "{error}");
+    assert!(error.contains("--no-header --columns"), "{error}");
+    assert!(!std::path::Path::new(&store).exists(), "nothing is made");
+    ok(&["import", &store, "t", &file, "--create", "--no-header", "--columns", "timestamp,value"]);
+    assert_eq!(ok(&["scan", &store, "t", "--columns", "value", "--format", "csv"]), "value\n2.5\n1.5\n");
+    let years = dir.file("years.csv", "timestamp,2024\n2024-01-01,1\n");
+    assert!(fails(&["import", &store, "y", &years, "--create"]).contains("'2024' in the first line"));
+    ok(&["import", &store, "y", &years, "--create", "--header"]);
+    assert!(ok(&["schema", &store, "y"]).contains("\"2024\" int"));
+}
+
+#[test]
 fn more_than_twenty_bad_lines_are_counted() {
     let dir = Dir::new("many-bad");
     let bad: String = (0..50).map(|n| format!("2024-01-01 00:{n:02},1,1\n")).collect();

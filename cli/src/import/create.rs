@@ -133,10 +133,33 @@ fn free_name(types: &[(String, CqlType)], name: &str) -> String {
     if taken { format!("{name}_bucket") } else { name.to_owned() }
 }
 
+/// Refuses a first line of data: its values would become the columns' names, and its row would be lost.
+fn check_header(args: &Args, file: &Path, headers: &[String]) -> Outcome {
+    if args.no_header || args.header {
+        return Ok(());
+    }
+    let is_value = |text: &&String| {
+        let has_type = |ty: &CqlType| *ty != CqlType::Boolean && argument(text, ty).is_ok();
+        !text.is_empty() && TYPES.iter().any(has_type)
+    };
+    for text in headers.iter().filter(is_value) {
+        // Who maps a field knows its name.
+        if mapped(args, text)?.is_none() {
+            return Err(Failure::new(format!(
+                "{}: '{text}' in the first line looks like a value and not like the name of a field (name the fields of \
+                 files without a header with --no-header --columns A,B,...; if it is a header, say so with --header)",
+                file.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Looks at the first records of a file.
 fn sample(args: &Args, file: &Path, fields: &mut Vec<Field>) -> Outcome {
     let mut reader = CsvReader::new(source(file)?, args.delimiter);
     let headers = super::headers(args, None, file, &mut reader)?;
+    check_header(args, file, &headers)?;
     let mut places = Vec::with_capacity(headers.len());
     for header in &headers {
         let name = match mapped(args, header)? {

@@ -83,6 +83,9 @@ pub(crate) struct Args {
     /// The files have no header line: fields are the table's columns in order, or those of --columns
     #[arg(long)]
     no_header: bool,
+    /// With --create: the first line is a header although it looks like data
+    #[arg(long, requires = "create", conflicts_with = "no_header")]
+    header: bool,
     /// Names of the fields of files without a header line
     #[arg(long, value_name = "HEADERS", value_delimiter = ',', requires = "no_header")]
     columns: Vec<String>,

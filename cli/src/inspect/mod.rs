@@ -6,7 +6,7 @@
 //! commitlog, manifest, sstable      the kinds of files
 //! ```
 //! A file is read by itself; no store is opened, no lock is taken, nothing is changed. What is damaged is shown as such, and the rest of
-//! the file all the same: damage is a finding, not a failure.
+//! the file all the same; the command then fails, so that a script notices.
 
 mod commitlog;
 mod findings;
@@ -130,7 +130,11 @@ fn print(args: &Args, all: &[Findings]) -> Outcome {
             false => write!(out, "{}", findings.text())?,
         }
     }
-    Ok(out.flush()?)
+    out.flush()?;
+    match all.iter().filter(|findings| !findings.damage.is_empty()).count() {
+        0 => Ok(()),
+        damaged => Err(Failure::new(format!("{damaged} of {} inspected: damaged", all.len()))),
+    }
 }
 
 /// The segments at a path: the file itself, or those of the directory.
