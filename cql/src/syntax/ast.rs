@@ -162,7 +162,7 @@ pub enum Expr {
     Set(Vec<Expr>),
     /// {a: b}; `{}` is a Map without entries.
     Map(Vec<(Expr, Expr)>),
-    /// {field: value}
+    /// {field: value}; in selectors a map whose keys are all columns looks the same, and the type decides.
     Udt(Vec<(Name, Expr)>),
     /// (a, b); of one element too (the grammar knows no other brackets in terms; in selectors (a) of one is just a).
     Tuple(Vec<Expr>),
@@ -177,7 +177,7 @@ pub enum Expr {
     },
     /// (type) term
     TypeHint(TypeName, Box<Expr>),
-    /// CAST(e AS type), of selectors only.
+    /// CAST(e AS type)
     Cast(Box<Expr>, TypeName),
     /// a + b
     Binary(Operator, Box<Expr>, Box<Expr>),
@@ -417,8 +417,6 @@ pub enum Condition {
     None,
     /// IF EXISTS.
     Exists,
-    /// IF NOT EXISTS.
-    NotExists,
     /// IF c = 1 AND ...
     If(Vec<ColumnCondition>),
 }
@@ -540,10 +538,10 @@ pub struct AlterTable {
 /// What ALTER TABLE does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableChange {
-    /// ALTER c TYPE t
-    AlterType(Name, TypeName),
-    /// ALTER c MASKED WITH ... / DROP MASKED.
-    Mask(Name, Option<Expr>),
+    /// ALTER [IF EXISTS] c TYPE t
+    AlterType(bool, Name, TypeName),
+    /// ALTER [IF EXISTS] c MASKED WITH ... / DROP MASKED.
+    Mask(bool, Name, Option<Expr>),
     /// ADD [IF NOT EXISTS] columns.
     Add(bool, Vec<ColumnDefinition>),
     /// DROP [IF EXISTS] columns [USING TIMESTAMP n].
