@@ -139,7 +139,9 @@ fn the_list_allows_only_what_stands_above() {
 
 #[test]
 fn modules_import_only_from_above() {
-    check(["engine/src", "cql/src"].into_iter().flat_map(Source::all).flat_map(|s| import_faults(&s)).collect());
+    check(
+        ["engine/src", "cql/src"].into_iter().flat_map(Source::all).flat_map(|s| import_faults(&s)).collect(),
+    );
 }
 
 #[test]

@@ -24,6 +24,7 @@ pub use rows::{FromCql, FromRow, Row};
 pub use values::{Named, ToCql, Values};
 
 use crate::answer::{Outcome, Parameters, ResultSet, Run};
+use crate::catalog::Catalog;
 use crate::error::Result;
 use crate::session::cache::Cache;
 use crate::session::values::wrong_number;
@@ -116,7 +117,9 @@ impl Query for &Prepared {
 /// A keyspace to be in, and the statements that were prepared there.
 #[derive(Debug)]
 pub struct Session {
+    /// Keeps the store open: the catalog's own handle does not.
     db: Db,
+    catalog: Arc<Catalog>,
     keyspace: Mutex<String>,
     cache: Mutex<Cache>,
 }
@@ -129,6 +132,7 @@ impl Session {
     pub fn new(db: &Db) -> Result<Self> {
         Ok(Self {
             db: db.clone(),
+            catalog: Catalog::of(db),
             keyspace: Mutex::new(DEFAULT_KEYSPACE.to_owned()),
             cache: Mutex::default(),
         })
@@ -153,7 +157,7 @@ impl Session {
         if let Some(known) = self.cache.lock().get(&keyspace, text) {
             return Ok(known);
         }
-        let prepared = Prepared::new(text, &keyspace)?;
+        let prepared = Prepared::new(&self.catalog, text, &keyspace)?;
         self.cache.lock().put(keyspace, text, prepared.clone());
         Ok(prepared)
     }
@@ -186,12 +190,12 @@ impl Session {
     /// # Errors
     /// Those of the statement; `Invalid` for a wrong number of values.
     pub fn run(&self, prepared: &Prepared, binds: &[Bound], parameters: &Parameters) -> Result<Answer> {
-        let planned = prepared.planned()?;
+        let planned = prepared.planned(&self.catalog)?;
         if binds.len() != planned.binds.len() {
             return Err(wrong_number(planned.binds.len(), binds.len()));
         }
         let mut run = Run::new(binds, self.db.now_micros(), parameters);
-        let outcome = planned.run(&mut run)?;
+        let outcome = prepared.run(&planned, &mut run)?;
         if let Outcome::Keyspace(name) = &outcome {
             name.clone_into(&mut self.keyspace.lock());
         }

@@ -1,25 +1,38 @@
 //! A prepared statement: its text and tree, and a plan made for the schema as it is.
 //!
-//! The tree stays; the plan is made anew when the schema has changed since.
+//! The tree stays; the plan is made anew when the schema has changed since. What a plan does is the business of the statement kinds: this file
+//! only knows which of them to ask.
 
 use crate::answer::{Outcome, Run};
+use crate::catalog::Catalog;
 use crate::error::{Code, CqlError, Result};
+use crate::syntax;
+use crate::syntax::ast::Statement;
 use crate::value::ColumnSpec;
+use parking_lot::Mutex;
+use std::fmt;
 use std::sync::Arc;
 
 /// A statement that was read and planned. Cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Prepared(Arc<Inner>);
 
-#[derive(Debug)]
 struct Inner {
     text: String,
+    /// The keyspace of names that have none.
+    keyspace: String,
+    parsed: syntax::Parsed,
+    catalog: Arc<Catalog>,
+    /// The plan that it was prepared with: what [`Prepared::binds`] and its like show.
     first: Arc<Planned>,
+    /// The plan in use.
+    current: Mutex<Arc<Planned>>,
 }
 
 /// A plan, with what is known of its values and rows.
-#[derive(Debug)]
 pub(crate) struct Planned {
+    /// The schema's epoch when it was made.
+    epoch: u64,
     plan: Plan,
     pub(crate) binds: Vec<ColumnSpec>,
     key: Vec<usize>,
@@ -27,20 +40,29 @@ pub(crate) struct Planned {
 }
 
 /// What is done.
-#[derive(Debug)]
 enum Plan {
-    /// USE.
-    Use(String),
+    /// USE, CREATE, ALTER, DROP, TRUNCATE, DESCRIBE: nothing is planned ahead.
+    Schema,
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared").field("text", &self.0.text).field("keyspace", &self.0.keyspace).finish()
+    }
 }
 
 impl Prepared {
-    pub(crate) fn new(text: &str, _keyspace: &str) -> Result<Self> {
-        let plan = match text.strip_prefix("USE ") {
-            Some(name) => Plan::Use(name.to_owned()),
-            None => return Err(CqlError::new(Code::ServerError, "not there yet")),
-        };
-        let first = Planned { plan, binds: Vec::new(), key: Vec::new(), columns: Arc::from([]) };
-        Ok(Self(Arc::new(Inner { text: text.to_owned(), first: Arc::new(first) })))
+    pub(crate) fn new(catalog: &Arc<Catalog>, text: &str, keyspace: &str) -> Result<Self> {
+        let parsed = syntax::parse(text)?;
+        let first = Arc::new(Planned::make(catalog, &parsed, keyspace)?);
+        Ok(Self(Arc::new(Inner {
+            text: text.to_owned(),
+            keyspace: keyspace.to_owned(),
+            parsed,
+            catalog: Arc::clone(catalog),
+            current: Mutex::new(Arc::clone(&first)),
+            first,
+        })))
     }
 
     /// The text.
@@ -68,15 +90,42 @@ impl Prepared {
     }
 
     /// The plan for the schema as it is.
-    pub(crate) fn planned(&self) -> Result<Arc<Planned>> {
-        Ok(Arc::clone(&self.0.first))
+    pub(crate) fn planned(&self, catalog: &Arc<Catalog>) -> Result<Arc<Planned>> {
+        let inner = &*self.0;
+        if !Arc::ptr_eq(catalog, &inner.catalog) {
+            return Err(CqlError::new(Code::Unprepared, "the statement was prepared for another store"));
+        }
+        let mut current = inner.current.lock();
+        if current.epoch != catalog.epoch() {
+            *current = Arc::new(Planned::make(catalog, &inner.parsed, &inner.keyspace)?);
+        }
+        Ok(Arc::clone(&current))
+    }
+
+    pub(crate) fn run(&self, planned: &Planned, run: &mut Run<'_>) -> Result<Outcome> {
+        let inner = &*self.0;
+        match (&planned.plan, &inner.parsed.statement) {
+            (Plan::Schema, Statement::Use(name)) => {
+                inner.catalog.keyspace(&name.text)?;
+                Ok(Outcome::Keyspace(name.text.clone()))
+            }
+            (Plan::Schema, _) => {
+                Err(CqlError::new(Code::ServerError, format!("not there yet {}", run.now_micros)))
+            }
+        }
     }
 }
 
 impl Planned {
-    pub(crate) fn run(&self, _run: &mut Run<'_>) -> Result<Outcome> {
-        match &self.plan {
-            Plan::Use(name) => Ok(Outcome::Keyspace(name.clone())),
+    fn make(catalog: &Arc<Catalog>, parsed: &syntax::Parsed, keyspace: &str) -> Result<Self> {
+        // Read first: a change that comes meanwhile makes this plan an old one.
+        let epoch = catalog.epoch();
+        let mut planned =
+            Self { epoch, plan: Plan::Schema, binds: Vec::new(), key: Vec::new(), columns: Arc::from([]) };
+        match &parsed.statement {
+            _ => planned.plan = Plan::Schema,
         }
+        let _ = keyspace;
+        Ok(planned)
     }
 }
