@@ -12,6 +12,7 @@ pub mod answer;
 pub mod syntax;
 pub mod function;
 pub mod catalog;
+pub mod schema;
 pub mod session;
 
 pub use answer::{Outcome, Parameters, ResultSet, SchemaChange};

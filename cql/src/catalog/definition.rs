@@ -46,7 +46,9 @@ pub fn kind_of(class: Option<&str>) -> Option<IndexKind> {
 pub fn index_of(statement: &CreateIndex) -> Option<IndexDef> {
     let (column, part) = statement.targets.first()?;
     let options = statement.options.iter().find_map(|(name, value)| match value {
-        OptionValue::Map(map) if name.text.eq_ignore_ascii_case("options") => Some(map.iter().cloned().collect()),
+        OptionValue::Map(map) if name.text.eq_ignore_ascii_case("options") => {
+            Some(map.iter().cloned().collect())
+        }
         _ => None,
     });
     Some(IndexDef {
@@ -87,7 +89,8 @@ pub fn put_mask(options: &mut TableOptions, column: &str, mask: Option<&Expr>) {
 /// # Errors
 /// `ServerError` if a stored statement cannot be read, naming table and index.
 pub fn index_statements(schema: &TableSchema) -> Result<BTreeMap<String, CreateIndex>> {
-    let stored = schema.options.other.iter().filter_map(|(name, text)| Some((name.strip_prefix(INDEX)?, text)));
+    let stored =
+        schema.options.other.iter().filter_map(|(name, text)| Some((name.strip_prefix(INDEX)?, text)));
     let read = stored.map(|(name, text)| match parse(text).map(|parsed| parsed.statement) {
         Ok(Statement::CreateIndex(statement)) => Ok((name.to_owned(), statement)),
         other => Err(unreadable(schema, &format!("index {name}"), text, other.err())),
@@ -117,13 +120,17 @@ pub fn view_of(schema: &TableSchema) -> Result<Option<ViewDef>> {
 /// # Errors
 /// As [`index_statements`].
 pub fn masks_of(schema: &TableSchema) -> Result<BTreeMap<String, Expr>> {
-    let stored = schema.options.other.iter().filter_map(|(name, text)| Some((name.strip_prefix(MASK)?, text)));
-    let read = stored.map(|(column, text)| match parse(&format!("SELECT {text} FROM t")).map(|parsed| parsed.statement) {
-        Ok(Statement::Select(mut select)) if select.selectors.len() == 1 => {
-            let call = select.selectors.pop().map(|(call, _)| call);
-            call.map(|call| (column.to_owned(), call)).ok_or_else(|| unreadable(schema, "mask", text, None))
+    let stored =
+        schema.options.other.iter().filter_map(|(name, text)| Some((name.strip_prefix(MASK)?, text)));
+    let read = stored.map(|(column, text)| {
+        match parse(&format!("SELECT {text} FROM t")).map(|parsed| parsed.statement) {
+            Ok(Statement::Select(mut select)) if select.selectors.len() == 1 => {
+                let call = select.selectors.pop().map(|(call, _)| call);
+                call.map(|call| (column.to_owned(), call))
+                    .ok_or_else(|| unreadable(schema, "mask", text, None))
+            }
+            other => Err(unreadable(schema, &format!("mask of {column}"), text, other.err())),
         }
-        other => Err(unreadable(schema, &format!("mask of {column}"), text, other.err())),
     });
     read.collect()
 }
@@ -165,7 +172,8 @@ pub fn actual_part(part: IndexPart, collection: bool) -> IndexPart {
 }
 
 fn unreadable(schema: &TableSchema, what: &str, text: &str, error: Option<CqlError>) -> CqlError {
-    let cause = error.map_or_else(|| "it is another statement".to_owned(), |error| error.message().to_owned());
+    let cause =
+        error.map_or_else(|| "it is another statement".to_owned(), |error| error.message().to_owned());
     CqlError::new(
         Code::ServerError,
         format!("the stored definition of {what} of {} cannot be read: {cause}: {text}", schema.full_name()),

@@ -7,13 +7,14 @@
 //! 1. A picture is of one moment: it is listed again if the epoch moved meanwhile.
 //! 2. What did not change between two pictures is the same `Arc`.
 
+use crate::catalog::definition;
 use crate::catalog::names;
 use crate::catalog::table::{IndexDef, TableInfo};
 use crate::catalog::types::Resolver;
-use crate::error::{CqlError, Result};
+use crate::error::{Code, CqlError, Result};
 use crate::syntax::ast::TypeName;
 use parking_lot::{Mutex, RwLock};
-use skep_engine::{CqlType, Db, Table, UdtType, Uuid};
+use skep_engine::{CqlType, Db, Table, UdtType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -222,7 +223,7 @@ impl Catalog {
             let schema = table.schema();
             // A keyspace or table that is being dropped: the epoch will tell.
             let Some(keyspace) = keyspaces.get_mut(&schema.keyspace) else { continue };
-            if let Some(index) = schema.options.other.get("#hidden") {
+            if let Some(index) = schema.options.other.get(definition::HIDDEN) {
                 keyspace.index_tables.insert(index.clone(), table);
                 continue;
             }
@@ -256,11 +257,24 @@ impl Catalog {
 
 fn table_info(table: Table) -> Result<TableInfo> {
     let schema = table.schema();
+    let mut indexes = Vec::new();
+    for (name, statement) in definition::index_statements(&schema)? {
+        let mut index = definition::index_of(&statement).ok_or_else(|| {
+            let text = format!(
+                "the stored definition of index {name} of {} names no known class",
+                schema.full_name()
+            );
+            CqlError::new(Code::ServerError, text)
+        })?;
+        let collection = schema.column(&index.column).is_some_and(|column| column.ty.is_collection());
+        index.part = definition::actual_part(index.part, collection);
+        indexes.push(Arc::new(index));
+    }
     Ok(TableInfo {
-        view: None,
-        masks: BTreeMap::new(),
-        uuid: Uuid::default(),
-        indexes: Vec::new(),
+        view: definition::view_of(&schema)?.map(Arc::new),
+        masks: definition::masks_of(&schema)?,
+        uuid: definition::uuid_of(&schema),
+        indexes,
         views: Vec::new(),
         schema,
         table,

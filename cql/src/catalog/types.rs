@@ -7,6 +7,7 @@
 
 use crate::error::{Code, CqlError, Result};
 use crate::syntax::ast::TypeName;
+use crate::syntax::print;
 use skep_engine::{CqlType, UdtType};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -364,73 +365,12 @@ pub fn text_of(ty: &TypeName) -> String {
     }
 }
 
-/// Words that need quotes as names, for the grammar gives them a meaning everywhere.
-const RESERVED: [&str; 57] = [
-    "add",
-    "allow",
-    "alter",
-    "and",
-    "apply",
-    "asc",
-    "authorize",
-    "batch",
-    "begin",
-    "by",
-    "columnfamily",
-    "create",
-    "default",
-    "delete",
-    "desc",
-    "describe",
-    "drop",
-    "entries",
-    "execute",
-    "from",
-    "full",
-    "grant",
-    "if",
-    "in",
-    "index",
-    "infinity",
-    "insert",
-    "into",
-    "is",
-    "keyspace",
-    "limit",
-    "materialized",
-    "mbean",
-    "mbeans",
-    "modify",
-    "nan",
-    "norecursive",
-    "not",
-    "null",
-    "of",
-    "on",
-    "or",
-    "order",
-    "primary",
-    "rename",
-    "replace",
-    "revoke",
-    "schema",
-    "select",
-    "set",
-    "table",
-    "to",
-    "token",
-    "truncate",
-    "unlogged",
-    "unset",
-    "update",
-];
-
 /// An identifier as CQL needs it: in double quotes unless it is `[a-z][a-z0-9_]*` and no reserved word.
 #[must_use]
 pub fn name(text: &str) -> String {
-    let bare = text.starts_with(|c: char| c.is_ascii_lowercase())
-        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
-        && !RESERVED.contains(&text)
-        && !matches!(text, "use" | "using" | "view" | "where" | "with");
-    if bare { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
+    print::name(text)
 }
+
+#[cfg(test)]
+#[path = "types_tests.rs"]
+mod tests;

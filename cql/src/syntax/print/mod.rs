@@ -6,7 +6,9 @@
 mod query;
 mod schema;
 
-use crate::syntax::ast::{Expr, LifeFunction, Literal, Name, Operator, Statement, TableName, TypeName};
+use crate::syntax::ast::{
+    Expr, LifeFunction, Literal, Name, Operator, Relation, Statement, TableName, TypeName,
+};
 use crate::syntax::token::{Class, Keyword};
 use std::fmt::Write;
 
@@ -82,6 +84,14 @@ fn qualified(keyspace: Option<&Name>, last: &Name, print: fn(&str) -> String) ->
 #[must_use]
 pub fn string(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
+}
+
+/// Relations as they stand behind WHERE.
+#[must_use]
+pub fn relations(relations: &[Relation]) -> String {
+    let mut out = String::new();
+    query::relations(&mut out, relations);
+    out.strip_prefix(" WHERE ").unwrap_or_default().to_owned()
 }
 
 /// A type.
