@@ -237,6 +237,30 @@ fn counters_are_exact_across_threads() {
 }
 
 #[test]
+fn counters_are_only_added_to_and_deleted() {
+    let dir = Dir::new("counter-rules");
+    let db = Db::open(&dir.0).unwrap();
+    let schema = Schema::table("hits")
+        .partition_key("page", CqlType::Text)
+        .clustering("day", CqlType::Int)
+        .static_column("all", CqlType::Counter)
+        .column("n", CqlType::Counter);
+    let table = db.create_table(schema).unwrap();
+    let error = table.insert(&row!["home", 1, None::<i64>, 5i64]).unwrap_err().to_string();
+    assert!(error.contains("only added to and deleted"), "{error}");
+    let five = [("page", "home".into()), ("day", 1.into()), ("n", 5i64.into())];
+    assert!(table.update(&five, With::DEFAULT).is_err());
+    assert_eq!(table.add(&row!["home", 1], "n", 5).unwrap(), 5);
+    assert_eq!(table.add(&row!["home", 1], "n", -7).unwrap(), -2);
+    assert_eq!(table.add(&row!["home"], "all", 3).unwrap(), 3);
+    assert_eq!(table.add(&row!["home", 9], "all", 1).unwrap(), 4);
+    assert!(table.add(&row!["home"], "n", 1).is_err());
+    table.delete_columns(&row!["home", 1], &["n"]).unwrap();
+    assert_eq!(table.add(&row!["home", 1], "n", 1).unwrap(), 1);
+    assert!(db.alter_table("hits").unwrap().add_column("v", CqlType::Int).unwrap().apply().is_err());
+}
+
+#[test]
 fn a_second_opening_is_refused_with_the_holders_pid() {
     let dir = Dir::new("lock");
     let db = Db::open(&dir.0).unwrap();
@@ -246,6 +270,28 @@ fn a_second_opening_is_refused_with_the_holders_pid() {
     assert!(Db::open_read_only(&dir.0).is_err());
     db.close().unwrap();
     assert!(Db::open_read_only(&dir.0).unwrap().create_table(readings()).is_err());
+    Db::open(&dir.0).unwrap();
+}
+
+#[test]
+fn reading_writes_nothing_and_many_may_read() {
+    let dir = Dir::new("read-only");
+    let db = Db::open(&dir.0).unwrap();
+    let table = db.create_table(readings()).unwrap();
+    table.insert(&row!["s", day(0), at(1), "x", 1.0]).unwrap();
+    db.close().unwrap();
+    let lock = dir.0.join("LOCK");
+    std::fs::write(&lock, "old").unwrap();
+    let first = Db::open_read_only(&dir.0).unwrap();
+    let second = Db::open_read_only(&dir.0).unwrap();
+    assert_eq!((temperatures(&first, ..), temperatures(&second, ..)), (vec![1.0], vec![1.0]));
+    assert_eq!(Db::open(&dir.0).unwrap_err().kind(), skep_engine::ErrorKind::Busy);
+    drop((first, second));
+    assert_eq!(std::fs::read(&lock).unwrap(), b"old");
+    // As on a file system that takes no writes, to which a store was copied.
+    std::fs::remove_file(&lock).unwrap();
+    assert_eq!(temperatures(&Db::open_read_only(&dir.0).unwrap(), ..), [1.0]);
+    assert!(!lock.exists());
     Db::open(&dir.0).unwrap();
 }
 

@@ -78,8 +78,8 @@ impl Builder {
         Self { background, ..self }
     }
 
-    /// Opens without changing anything in the directory. The log is read into memory, writes are refused. Needs
-    /// exclusive use like any opening.
+    /// Opens without changing anything in the directory, which may lie on a file system that takes no writes. The log is read into
+    /// memory, writes are refused. Any number may read a store at a time, none while it is open for writing.
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.read_only = true;

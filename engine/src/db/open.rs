@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! look       is this a store of this version, an empty directory, or something foreign? (foreign ones stay untouched)
-//! lock       an OS lock on DIR/LOCK, for the life of the process
+//! lock       an OS lock on DIR/LOCK, for the life of the process: of one who writes, or of any number who only read
 //! manifest   the live set: schema, files, and how far each table's log is flushed
 //! replay     log records past that position into memtables; a full one is flushed as usual
 //! clean      files that no manifest record names: unfinished flushes and compactions
@@ -48,7 +48,11 @@ pub(crate) fn open(builder: Builder, env: Arc<dyn Env>) -> Result<Db> {
     if !exists {
         env.create_dir_all(dir.root())?;
     }
-    let lock = env.lock(&dir.lock())?;
+    // Without the file nobody writes here, nor ever did since the store was put here: there is nothing to be locked out from.
+    let lock = match builder.read_only {
+        true => env.lock_shared(&dir.lock())?,
+        false => Some(env.lock(&dir.lock())?),
+    };
     let manifest = Catalog::open(&env, &dir, builder.read_only)?;
     let version = manifest.version();
     let log = match options.sync {
@@ -65,7 +69,7 @@ pub(crate) fn open(builder: Builder, env: Arc<dyn Env>) -> Result<Db> {
         dir,
         read_only: builder.read_only,
         background: builder.background && !builder.read_only,
-        lock: Mutex::new(Some(lock)),
+        lock: Mutex::new(lock),
         commit,
         cache: Arc::new(BlockCache::new(options.cache_bytes)),
         next_file: AtomicU64::new(version.next.file),

@@ -100,6 +100,12 @@ pub trait Env: Send + Sync + fmt::Debug {
     /// # Errors
     /// [`ErrorKind::Busy`] if another process, or this one, holds it, with the holder's process id.
     fn lock(&self, path: &Path) -> Result<Box<dyn LockGuard>>;
+    /// Takes the lock on `path` for reading: any number may hold it so at a time, but none beside the exclusive lock. Writes nothing, so
+    /// that it works where nothing can be written. `None` if the file is missing: who writes makes it first.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Busy`] if another process, or this one, holds the exclusive lock, with the holder's process id.
+    fn lock_shared(&self, path: &Path) -> Result<Option<Box<dyn LockGuard>>>;
     /// Bytes that this process may still write on the file system of `path`; `None` if unknown.
     fn free_space(&self, path: &Path) -> Result<Option<u64>>;
     /// The clock behind [`Env::now_micros`].
@@ -227,6 +233,13 @@ fn locked(path: &Path, pid: Option<u32>) -> Error {
     Error::new(ErrorKind::Busy, format!("locked by {holder}"))
         .in_file(path)
         .hint("a store is open in one process at a time; close it there, or use that handle")
+}
+
+/// The error for a lock that others hold for reading.
+fn being_read(path: &Path) -> Error {
+    Error::new(ErrorKind::Busy, "the store is open for reading, in this process or another one")
+        .in_file(path)
+        .hint("close it there before it is opened for writing")
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! # Not here
 //! On Windows a directory cannot be synced; its file system journals names by itself, so `sync_dir` does nothing there.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -20,8 +20,8 @@ use crate::error::{Error, ErrorKind, Result};
 
 use super::mmap::MappedFile;
 use super::{
-    Clock, DirEntry, Env, LockGuard, Random, ReadableFile, Syncer, SystemClock, WritableFile, check_same_dir,
-    locked, parent, refused,
+    Clock, DirEntry, Env, LockGuard, Random, ReadableFile, Syncer, SystemClock, WritableFile, being_read,
+    check_same_dir, locked, parent, refused,
 };
 
 /// The operating system's files, with a clock that may be replaced.
@@ -165,6 +165,10 @@ impl Env for OsEnv {
         OsLock::take(path).map(|lock| Box::new(lock) as Box<dyn LockGuard>)
     }
 
+    fn lock_shared(&self, path: &Path) -> Result<Option<Box<dyn LockGuard>>> {
+        Ok(OsLock::share(path)?.map(|lock| Box::new(lock) as Box<dyn LockGuard>))
+    }
+
     fn free_space(&self, path: &Path) -> Result<Option<u64>> {
         match fs4::available_space(path) {
             Ok(bytes) => Ok(Some(bytes)),
@@ -273,44 +277,84 @@ impl WritableFile for OsFile {
 }
 
 /// Files that this process has locked, by their canonical paths.
-static HELD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+static HELD: Mutex<BTreeMap<PathBuf, Held>> = Mutex::new(BTreeMap::new());
 
-/// A held lock. Dropping it closes the file, which releases the system's lock.
+/// How a file is locked. The file is open, and therefore locked, as long as this lives.
+#[derive(Debug)]
+enum Held {
+    Alone { _file: File },
+    Shared { _file: File, readers: usize },
+}
+
+/// A held lock, or a share of one. The last to be dropped closes the file, which releases the system's lock.
 #[derive(Debug)]
 struct OsLock {
     path: PathBuf,
     canonical: PathBuf,
-    /// Open, and therefore locked, as long as this lives.
-    file: Option<File>,
 }
 
 impl OsLock {
+    fn canonical(path: &Path) -> Result<PathBuf> {
+        let name = path.file_name().unwrap_or_default();
+        let dir = fs::canonicalize(parent(path)).map_err(|e| refused("lock the file", path, e))?;
+        Ok(dir.join(name))
+    }
+
     fn take(path: &Path) -> Result<Self> {
         let failed = |e| refused("lock the file", path, e);
-        let name = path.file_name().unwrap_or_default();
-        let canonical = fs::canonicalize(parent(path)).map_err(failed)?.join(name);
+        let canonical = Self::canonical(path)?;
         let mut held = HELD.lock();
         // Before opening it: where locks belong to the process, closing a second handle would end the first's lock.
-        if held.contains(&canonical) {
-            return Err(locked(path, Some(std::process::id())));
+        match held.get(&canonical) {
+            None => {}
+            Some(Held::Alone { .. }) => return Err(locked(path, Some(std::process::id()))),
+            Some(Held::Shared { .. }) => return Err(being_read(path)),
         }
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).open(path);
         let mut file = file.map_err(failed)?;
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                // Not readable where locks are mandatory, not yet written if the holder is only just starting.
-                let pid = fs::read_to_string(path).ok().and_then(|text| text.trim().parse().ok());
-                return Err(locked(path, pid));
-            }
+            // What the file says is of the last who held it alone.
+            Err(TryLockError::WouldBlock) if file.try_lock_shared().is_ok() => return Err(being_read(path)),
+            Err(TryLockError::WouldBlock) => return Err(locked(path, holder(path))),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
         let pid = format!("{}\n", std::process::id());
         file.set_len(0).and_then(|()| file.write_all(pid.as_bytes())).map_err(failed)?;
-        held.insert(canonical.clone());
-        Ok(Self { path: path.to_path_buf(), canonical, file: Some(file) })
+        held.insert(canonical.clone(), Held::Alone { _file: file });
+        Ok(Self { path: path.to_path_buf(), canonical })
     }
+
+    fn share(path: &Path) -> Result<Option<Self>> {
+        let failed = |e| refused("lock the file", path, e);
+        let canonical = Self::canonical(path)?;
+        let mut held = HELD.lock();
+        match held.get_mut(&canonical) {
+            Some(Held::Alone { .. }) => return Err(locked(path, Some(std::process::id()))),
+            Some(Held::Shared { readers, .. }) => *readers += 1,
+            None => {
+                let file = match File::open(path) {
+                    Ok(file) => file,
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                    Err(error) => return Err(failed(error)),
+                };
+                match file.try_lock_shared() {
+                    Ok(()) => {}
+                    Err(TryLockError::WouldBlock) => return Err(locked(path, holder(path))),
+                    Err(TryLockError::Error(error)) => return Err(failed(error)),
+                }
+                held.insert(canonical.clone(), Held::Shared { _file: file, readers: 1 });
+            }
+        }
+        Ok(Some(Self { path: path.to_path_buf(), canonical }))
+    }
+}
+
+/// The process that holds a lock alone, as it wrote itself. Not readable where locks are mandatory, not yet written if the holder is only
+/// just starting.
+fn holder(path: &Path) -> Option<u32> {
+    fs::read_to_string(path).ok().and_then(|text| text.trim().parse().ok())
 }
 
 impl LockGuard for OsLock {
@@ -321,9 +365,11 @@ impl LockGuard for OsLock {
 
 impl Drop for OsLock {
     fn drop(&mut self) {
+        // The file is closed under the table's lock, or another thread could find the name free and the file still locked.
         let mut held = HELD.lock();
-        // Closed under the table's lock, or another thread could find the name free and the file still locked.
-        self.file = None;
-        held.remove(&self.canonical);
+        match held.get_mut(&self.canonical) {
+            Some(Held::Shared { readers, .. }) if *readers > 1 => *readers -= 1,
+            _ => drop(held.remove(&self.canonical)),
+        }
     }
 }

@@ -153,6 +153,26 @@ fn a_lock_excludes_until_dropped() {
     });
 }
 
+#[test]
+fn many_read_or_one_writes() {
+    on_both(|env, dir| {
+        let path = dir.join("LOCK");
+        assert!(env.lock_shared(&path).unwrap().is_none());
+        assert!(!env.exists(&path).unwrap(), "looking made it");
+        let writer = env.lock(&path).unwrap();
+        assert_eq!(kind(env.lock_shared(&path)), ErrorKind::Busy);
+        drop(writer);
+        let first = env.lock_shared(&path).unwrap().unwrap();
+        let second = env.lock_shared(&path).unwrap().unwrap();
+        assert_eq!(first.path(), path);
+        drop(first);
+        let error = env.lock(&path).unwrap_err();
+        assert!(error.kind() == ErrorKind::Busy && error.to_string().contains("for reading"), "{error}");
+        drop(second);
+        env.lock(&path).unwrap();
+    });
+}
+
 /// Not a test of its own: the second process of the test below, told what to lock by a variable.
 #[test]
 fn lock_from_another_process() {
@@ -179,6 +199,10 @@ fn a_second_process_is_told_who_holds_the_lock() {
     assert!(refused.starts_with("Busy"), "{refused}");
     assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
     drop(guard);
+    assert_eq!(outcome(), "taken");
+    let reader = OsEnv::new().lock_shared(&path).unwrap().unwrap();
+    assert!(outcome().contains("open for reading"));
+    drop(reader);
     assert_eq!(outcome(), "taken");
 }
 

@@ -115,6 +115,7 @@ pub struct TableSchema {
     declared: Vec<usize>,
     positions: Vec<usize>,
     drops: u64,
+    counter: bool,
 }
 
 impl TableSchema {
@@ -177,6 +178,7 @@ impl TableSchema {
             drops.wrapping_mul(31).wrapping_add(d.timestamp as u64 ^ u64::from(d.column.id.0) << 48) | 1
         };
         let drops = dropped.iter().fold(0, fold);
+        let counter = columns.iter().any(|column| column.ty.is_counter());
         let schema = Self {
             id,
             keyspace: keyspace.to_owned(),
@@ -190,6 +192,7 @@ impl TableSchema {
             declared,
             positions,
             drops,
+            counter,
         };
         schema.check().map_err(|e| e.in_table(schema.full_name()))?;
         Ok(schema)
@@ -405,7 +408,7 @@ impl TableSchema {
 
     /// Whether it has counters, and so nothing else beside its key.
     pub fn is_counter(&self) -> bool {
-        self.columns[self.parts[1]..].iter().any(|column| column.ty.is_counter())
+        self.counter
     }
 
     /// A number that is another one after each drop of a column, 0 if there was none. What was made for a schema with another number may hold

@@ -147,7 +147,7 @@ impl WriteBatch {
     /// rest alone. An INSERT: the row exists from then on, even when all its other columns are empty.
     ///
     /// # Errors
-    /// `Invalid` for a missing key column or an ill-typed value, naming the column.
+    /// `Invalid` for a missing key column or an ill-typed value, naming the column; for a table of counters.
     #[inline]
     pub fn insert(&mut self, table: &impl SchemaOf, args: &[Arg<'_>]) -> Result<()> {
         let schema = table.schema_of();
@@ -362,6 +362,10 @@ impl WriteBatch {
         if args.len() > table.columns().len() {
             let text = format!("{} values for {} columns", args.len(), table.columns().len());
             return Err(Error::invalid(text).in_table(table.full_name()));
+        }
+        if table.is_counter() {
+            let text = "the table holds counters, which are only added to and deleted";
+            return Err(Error::invalid(text).in_table(table.full_name()).hint("Table::add adds to one"));
         }
         const UNSET: &Arg<'static> = &Arg::Unset;
         let arg = |place: usize| args.get(place).unwrap_or(UNSET);

@@ -284,6 +284,12 @@ impl Env for SimEnv {
         Ok(Box::new(SimLock { disk: self.disk.clone(), epoch: self.epoch, path: path.to_path_buf() }))
     }
 
+    fn lock_shared(&self, path: &Path) -> Result<Option<Box<dyn LockGuard>>> {
+        let there = self.call("lock the file", path, Effect::Read, |state| state.lock_shared(path))?;
+        let lock = || SimLock { disk: self.disk.clone(), epoch: self.epoch, path: path.to_path_buf() };
+        Ok(there.then(|| Box::new(lock()) as Box<dyn LockGuard>))
+    }
+
     fn free_space(&self, _path: &Path) -> Result<Option<u64>> {
         Ok(self.disk.state.lock().free_space())
     }

@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use crate::env::{DirEntry, Random, locked, os, refused};
+use crate::env::{DirEntry, Random, being_read, locked, os, refused};
 use crate::error::{Error, Result};
 
 use super::bad_path;
@@ -77,7 +77,8 @@ pub(super) struct State {
     next_node: NodeId,
     /// How many handles each open file has.
     open: BTreeMap<NodeId, usize>,
-    locks: BTreeSet<PathBuf>,
+    /// Held locks, with the number of those who share one; 0 is held by one alone.
+    locks: BTreeMap<PathBuf, usize>,
     /// Counts restarts; handles of another epoch are dead.
     pub(super) epoch: u64,
     pub(super) faults: Faults,
@@ -93,7 +94,7 @@ impl State {
             nodes: BTreeMap::from([(ROOT, Node::Dir(DirNode::default()))]),
             next_node: ROOT + 1,
             open: BTreeMap::new(),
-            locks: BTreeSet::new(),
+            locks: BTreeMap::new(),
             epoch: 0,
             faults: Faults::default(),
             capacity: None,
@@ -275,17 +276,35 @@ impl State {
     }
 
     pub(super) fn lock(&mut self, path: &Path) -> Result<()> {
-        if self.locks.contains(path) {
-            return Err(locked(path, Some(std::process::id())));
+        match self.locks.get(path) {
+            None => {}
+            Some(0) => return Err(locked(path, Some(std::process::id()))),
+            Some(_) => return Err(being_read(path)),
         }
         let node = self.create(path)?;
         self.append(node, path, format!("{}\n", std::process::id()).as_bytes())?;
-        self.locks.insert(path.to_path_buf());
+        self.locks.insert(path.to_path_buf(), 0);
         Ok(())
     }
 
+    /// `false` if the file is not there.
+    pub(super) fn lock_shared(&mut self, path: &Path) -> Result<bool> {
+        if !self.exists(path)? {
+            return Ok(false);
+        }
+        match self.locks.get_mut(path) {
+            Some(0) => return Err(locked(path, Some(std::process::id()))),
+            Some(readers) => *readers += 1,
+            None => drop(self.locks.insert(path.to_path_buf(), 1)),
+        }
+        Ok(true)
+    }
+
     pub(super) fn unlock(&mut self, path: &Path) {
-        self.locks.remove(path);
+        match self.locks.get_mut(path) {
+            Some(readers) if *readers > 1 => *readers -= 1,
+            _ => drop(self.locks.remove(path)),
+        }
     }
 
     /// Bytes that still fit, if there is a limit.
