@@ -16,6 +16,10 @@ use std::sync::Arc;
 /// How deeply types may nest, as in the engine.
 const MAX_DEPTH: usize = skep_engine::model::types::MAX_DEPTH;
 
+/// How many types may be in one, counting each as often as it is there: a user type twice in another, that one twice in a third, and so on,
+/// doubles at every level.
+const MAX_PARTS: usize = 10_000;
+
 /// Names of the types that are one word, with their type. `varchar` is another name of `text`.
 const NATIVE: [(&str, CqlType); 21] = [
     ("ascii", CqlType::Ascii),
@@ -75,6 +79,7 @@ impl Resolver<'_> {
     /// frozen, a vector without elements; beyond that nesting deeper than the engine takes.
     pub fn resolve(&self, name: &TypeName) -> Result<CqlType> {
         let found = self.prepare(name, false, 1)?;
+        check_size(&found)?;
         if let CqlType::Udt(udt) = &found
             && udt.fields.iter().any(|(_, field)| field.is_multicell())
         {
@@ -89,7 +94,9 @@ impl Resolver<'_> {
     /// # Errors
     /// As [`Resolver::resolve`].
     pub fn field(&self, name: &TypeName) -> Result<CqlType> {
-        Ok(canonical(&self.prepare(name, false, 1)?))
+        let found = self.prepare(name, false, 1)?;
+        check_size(&found)?;
+        Ok(canonical(&found))
     }
 
     fn prepare(&self, name: &TypeName, frozen: bool, depth: usize) -> Result<CqlType> {
@@ -224,6 +231,39 @@ fn check_durations(whole: &TypeName, made: &CqlType) -> Result<()> {
             Err(CqlError::invalid(format!("Durations are not allowed as map keys: {}", text_of(whole))))
         }
         _ => Ok(()),
+    }
+}
+
+/// Refuses a type that nests too deeply or is too large, as a whole or by the user types in it.
+///
+/// # Errors
+/// `Invalid`.
+pub fn check_size(ty: &CqlType) -> Result<()> {
+    fn count(ty: &CqlType, depth: usize, left: usize) -> Option<usize> {
+        let left = left.checked_sub(1).filter(|_| depth <= MAX_DEPTH)?;
+        match ty {
+            CqlType::List(inner)
+            | CqlType::Set(inner)
+            | CqlType::Vector(inner, _)
+            | CqlType::Frozen(inner) => count(inner, depth + 1, left),
+            CqlType::Map(key, value) => {
+                let left = count(key, depth + 1, left)?;
+                count(value, depth + 1, left)
+            }
+            CqlType::Tuple(fields) => {
+                fields.iter().try_fold(left, |left, field| count(field, depth + 1, left))
+            }
+            CqlType::Udt(udt) => {
+                udt.fields.iter().try_fold(left, |left, (_, field)| count(field, depth + 1, left))
+            }
+            _ => Some(left),
+        }
+    }
+    match count(ty, 1, MAX_PARTS) {
+        Some(_) => Ok(()),
+        None => Err(CqlError::invalid(format!(
+            "A type nests at most {MAX_DEPTH} levels and has at most {MAX_PARTS} parts"
+        ))),
     }
 }
 

@@ -110,3 +110,16 @@ fn names_are_quoted_where_the_grammar_needs_it() {
         assert_eq!(name(text), written);
     }
 }
+
+#[test]
+fn a_type_that_doubles_at_every_level_is_refused() {
+    let of = |fields: Vec<CqlType>| {
+        let fields = fields.into_iter().zip(0..).map(|(ty, n)| (format!("f{n}"), ty)).collect();
+        CqlType::Udt(Arc::new(UdtType { keyspace: "ks".to_owned(), name: "u".to_owned(), fields }))
+    };
+    let doubled = |levels: usize| (0..levels).fold(CqlType::Int, |inner, _| of(vec![inner.clone(), inner]));
+    assert!(check_size(&doubled(10)).is_ok());
+    assert!(check_size(&doubled(20)).is_err());
+    let deep = (0..MAX_DEPTH).fold(CqlType::Int, |inner, _| of(vec![inner]));
+    assert!(check_size(&deep).is_err());
+}

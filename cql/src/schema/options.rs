@@ -72,13 +72,13 @@ pub fn apply(options: &mut TableOptions, given: &Options, purpose: Purpose) -> R
         let id = Uuid::parse(id).map_err(|_| CqlError::config("Invalid table id"))?;
         options.other.insert(definition::ID.to_owned(), id.to_string());
     }
-    acting(options, &properties)?;
+    acting(options, &properties, purpose)?;
     kept(options, &properties)?;
     check_ranges(options)
 }
 
 /// The options that do something here.
-fn acting(options: &mut TableOptions, properties: &Properties<'_>) -> Result<()> {
+fn acting(options: &mut TableOptions, properties: &Properties<'_>, purpose: Purpose) -> Result<()> {
     if let Some(comment) = properties.text("comment")? {
         comment.clone_into(&mut options.comment);
     }
@@ -99,31 +99,15 @@ fn acting(options: &mut TableOptions, properties: &Properties<'_>) -> Result<()>
         let map: BTreeMap<_, _> = map.iter().cloned().collect();
         let parsed = CompactionOptions::parse(&map);
         parsed.map_err(|error| CqlError::config(error.message()))?;
+        // Leveled compaction reads fewer files, so that Cassandra gives new tables smaller filters with it.
         let leveled = map.get("class").is_some_and(|class| class.ends_with("LeveledCompactionStrategy"));
-        options.compaction = map;
-        // Leveled compaction reads fewer files, so that Cassandra gives it smaller filters unless told otherwise.
-        let untouched = options.bloom_filter_fp_chance == TableOptions::default().bloom_filter_fp_chance;
-        if leveled
-            && untouched
-            && options.other.get(FRESH).is_some()
-            && !properties.has("bloom_filter_fp_chance")
-        {
+        let made = matches!(purpose, Purpose::CreateTable | Purpose::CreateView);
+        if made && leveled && !properties.has("bloom_filter_fp_chance") {
             options.bloom_filter_fp_chance = 0.1;
         }
+        options.compaction = map;
     }
-    options.other.remove(FRESH);
     Ok(())
-}
-
-/// Marks options of a table in the making; never stored.
-const FRESH: &str = "#fresh";
-
-/// Options of a new table, to which [`apply`] adds what the statement says.
-#[must_use]
-pub fn fresh() -> TableOptions {
-    let mut options = TableOptions::default();
-    options.other.insert(FRESH.to_owned(), String::new());
-    options
 }
 
 /// The options that are kept and shown.

@@ -8,21 +8,23 @@ use crate::schema::columns;
 use crate::schema::keyspace;
 use crate::schema::options::{self, Purpose};
 use crate::syntax::ast::CreateTable;
-use skep_engine::{Schema, SchemaChange as EngineChange};
+use skep_engine::{Schema, SchemaChange as EngineChange, TableOptions};
 
 /// CREATE TABLE.
 pub fn create(catalog: &Catalog, named: Named<'_>, statement: &CreateTable) -> Result<Outcome> {
     columns::check_duplicates(statement)?;
     columns::primary_key(statement)?;
     if statement.compact_storage {
-        return Err(CqlError::invalid("COMPACT STORAGE tables are not allowed starting with version 4.0"));
+        return Err(CqlError::invalid("COMPACT STORAGE is not supported by skep").hint(
+            "leave it out: it changes how Cassandra stores the table, and what such a table can do less",
+        ));
     }
     catalog.change(|picture| {
         let keyspace = picture.keyspace(named.keyspace).ok_or_else(|| keyspace::missing(named.keyspace))?;
         if keyspace.tables.contains_key(named.name) {
             return if statement.if_not_exists { Ok(Outcome::Void) } else { Err(already_exists(named)) };
         }
-        let mut options = options::fresh();
+        let mut options = TableOptions::default();
         options::apply(&mut options, &statement.options, Purpose::CreateTable)?;
         let declared = columns::columns(keyspace, statement)?;
         if options.default_time_to_live > 0 && declared.iter().any(|(_, ty, _)| ty.is_counter()) {

@@ -3,7 +3,7 @@
 use crate::answer::{Change, Outcome, SchemaChange, Target};
 use crate::catalog::Catalog;
 use crate::catalog::store::Keyspace;
-use crate::catalog::types::{self, canonical, full_cql_text, native};
+use crate::catalog::types::{self, canonical, check_size, full_cql_text, native};
 use crate::error::{CqlError, Result};
 use crate::schema::{Named, keyspace};
 use crate::syntax::ast::{AlterType, CreateType, Name, TypeChange, TypeName};
@@ -35,6 +35,7 @@ pub fn create(catalog: &Catalog, named: Named<'_>, statement: &CreateType) -> Re
             statement.fields.iter().map(|(name, ty)| Ok((name.text.clone(), keyspace.resolver().field(ty)?)));
         let fields = fields.collect::<Result<Vec<_>>>()?;
         let udt = UdtType { keyspace: named.keyspace.to_owned(), name: named.name.to_owned(), fields };
+        check_size(&CqlType::Udt(Arc::new(udt.clone())))?;
         catalog.db().change_schema(EngineChange::new().put_type(udt))?;
         Ok(changed(Change::Created, named))
     })
@@ -143,6 +144,7 @@ fn rename(udt: &UdtType, named: Named<'_>, if_exists: bool, pairs: &[(Name, Name
 fn spread(keyspace: &Keyspace, udt: UdtType) -> Result<EngineChange> {
     let definition = Arc::new(udt);
     // Inside another type its fields are frozen.
+    check_size(&CqlType::Udt(Arc::clone(&definition)))?;
     let CqlType::Udt(inside) = canonical(&CqlType::Udt(Arc::clone(&definition))) else {
         return Err(CqlError::invalid("not a user type"));
     };
@@ -152,6 +154,7 @@ fn spread(keyspace: &Keyspace, udt: UdtType) -> Result<EngineChange> {
         let mut touched = false;
         for (_, ty) in &mut other.fields {
             if let Some(made) = ty.with_udt(&inside) {
+                check_size(&made)?;
                 *ty = made;
                 touched = true;
             }
@@ -163,6 +166,7 @@ fn spread(keyspace: &Keyspace, udt: UdtType) -> Result<EngineChange> {
     let hidden = keyspace.index_tables.values().map(skep_engine::Table::schema);
     for schema in keyspace.tables.values().map(|table| Arc::clone(&table.schema)).chain(hidden) {
         if let Some(made) = schema.with_type(&inside)? {
+            made.columns().iter().try_for_each(|column| check_size(&column.ty))?;
             change = change.put_table(made);
         }
     }

@@ -139,7 +139,7 @@ fn build(base: &TableInfo, named: Named<'_>, statement: &CreateView) -> Result<S
 }
 
 fn view_options(statement: &CreateView) -> Result<TableOptions> {
-    let mut options = options::fresh();
+    let mut options = TableOptions::default();
     options::apply(&mut options, &statement.options, Purpose::CreateView)?;
     if options.default_time_to_live != 0 {
         return Err(CqlError::invalid(

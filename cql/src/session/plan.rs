@@ -6,6 +6,7 @@
 use crate::answer::{Outcome, Run};
 use crate::catalog::Catalog;
 use crate::error::{Code, CqlError, Result};
+use crate::schema;
 use crate::syntax;
 use crate::syntax::ast::Statement;
 use crate::value::ColumnSpec;
@@ -105,13 +106,7 @@ impl Prepared {
     pub(crate) fn run(&self, planned: &Planned, run: &mut Run<'_>) -> Result<Outcome> {
         let inner = &*self.0;
         match (&planned.plan, &inner.parsed.statement) {
-            (Plan::Schema, Statement::Use(name)) => {
-                inner.catalog.keyspace(&name.text)?;
-                Ok(Outcome::Keyspace(name.text.clone()))
-            }
-            (Plan::Schema, _) => {
-                Err(CqlError::new(Code::ServerError, format!("not there yet {}", run.now_micros)))
-            }
+            (Plan::Schema, statement) => schema::run(&inner.catalog, Some(&inner.keyspace), statement, run),
         }
     }
 }
