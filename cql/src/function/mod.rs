@@ -18,15 +18,25 @@
 
 pub(crate) mod java;
 pub(crate) mod decimal;
+mod logarithm;
 pub mod number;
 pub mod text;
 pub mod literal;
 mod parameter;
-mod blob;
-mod calendar;
 mod identity;
+mod calendar;
+mod blob;
 mod time;
+mod floor;
+mod math;
+pub mod arithmetic;
+pub mod cast;
 pub mod aggregate;
+mod collection;
+mod hash;
+mod mask;
+mod similarity;
+pub mod json;
 mod native;
 
 use std::fmt;
@@ -186,3 +196,6 @@ impl fmt::Debug for Function {
 pub(crate) fn arg(args: &[Wire], index: usize) -> &[u8] {
     args.get(index).and_then(Option::as_deref).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

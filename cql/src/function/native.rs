@@ -10,11 +10,14 @@ use skep_engine::CqlType;
 
 use crate::error::Result;
 use crate::function::parameter::{Argument, Parameter, infer};
-use crate::function::{Function, aggregate, blob, time};
+use crate::function::similarity::Measure;
+use crate::function::{Function, aggregate, blob, collection, floor, json, mask, math, similarity, time};
 
 static FIXED: LazyLock<HashMap<String, Vec<Arc<Function>>>> = LazyLock::new(|| {
     let mut by_name: HashMap<String, Vec<Arc<Function>>> = HashMap::new();
-    for function in [blob::functions(), time::functions(), aggregate::functions()].into_iter().flatten() {
+    let functions =
+        [blob::functions(), time::functions(), floor::functions(), math::functions(), aggregate::functions()];
+    for function in functions.into_iter().flatten() {
         by_name.entry(function.name.clone()).or_default().push(function);
     }
     by_name
@@ -24,7 +27,7 @@ static FIXED: LazyLock<HashMap<String, Vec<Arc<Function>>>> = LazyLock::new(|| {
 type Make = fn(&str, Vec<CqlType>, Option<&CqlType>) -> Result<Arc<Function>>;
 
 /// Generic functions: name, name in results, parameters.
-const GENERIC: [(&str, &str, &[Parameter], Make); 3] = [
+const GENERIC: [(&str, &str, &[Parameter], Make); 23] = [
     ("count", "count", &[Parameter::Any], |_, types, _| Ok(aggregate::count(first(types)))),
     ("min", "min", &[Parameter::AnyOrReceiver], |name, types, _| {
         Ok(aggregate::extreme(name, first(types), Ordering::Less))
@@ -32,7 +35,58 @@ const GENERIC: [(&str, &str, &[Parameter], Make); 3] = [
     ("max", "max", &[Parameter::AnyOrReceiver], |name, types, _| {
         Ok(aggregate::extreme(name, first(types), Ordering::Greater))
     }),
+    ("tojson", "tojson", &[Parameter::Any], |name, types, _| Ok(json::to_function(name, first(types)))),
+    ("to_json", "tojson", &[Parameter::Any], |name, types, _| Ok(json::to_function(name, first(types)))),
+    ("fromjson", "fromjson", &[Parameter::Text], json::from_function),
+    ("from_json", "fromjson", &[Parameter::Text], json::from_function),
+    ("map_keys", "map_keys", &[Parameter::Map], |name, types, _| {
+        Ok(collection::entries(name, first(types), true))
+    }),
+    ("map_values", "map_values", &[Parameter::Map], |name, types, _| {
+        Ok(collection::entries(name, first(types), false))
+    }),
+    ("collection_count", "collection_count", &[Parameter::Collection], |name, types, _| {
+        Ok(collection::count(name, first(types)))
+    }),
+    ("collection_min", "collection_min", &[Parameter::Elements], |name, types, _| {
+        Ok(collection::extreme(name, first(types), Ordering::Less))
+    }),
+    ("collection_max", "collection_max", &[Parameter::Elements], |name, types, _| {
+        Ok(collection::extreme(name, first(types), Ordering::Greater))
+    }),
+    ("collection_sum", "collection_sum", &[Parameter::Numbers], |name, types, _| {
+        Ok(collection::total(name, first(types), aggregate::sum))
+    }),
+    ("collection_avg", "collection_avg", &[Parameter::Numbers], |name, types, _| {
+        Ok(collection::total(name, first(types), aggregate::average))
+    }),
+    ("mask_default", "mask_default", &[Parameter::AnyOrReceiver], |name, types, _| {
+        mask::default(name, first(types))
+    }),
+    ("mask_null", "mask_null", &[Parameter::AnyOrReceiver], |name, types, _| {
+        Ok(mask::null(name, first(types)))
+    }),
+    ("mask_replace", "mask_replace", &[Parameter::AnyOrReceiver, Parameter::SameAs(0)], |name, types, _| {
+        Ok(mask::replace(name, first(types)))
+    }),
+    ("mask_inner", "mask_inner", PARTIAL, |name, types, _| Ok(mask::partial(name, types, true))),
+    ("mask_outer", "mask_outer", PARTIAL, |name, types, _| Ok(mask::partial(name, types, false))),
+    ("mask_hash", "mask_hash", &[Parameter::Any, Parameter::OptionalText], |name, types, _| {
+        Ok(mask::hashed(name, types))
+    }),
+    ("similarity_cosine", "similarity_cosine", VECTORS, |name, types, _| {
+        similarity::similarity(name, types, Measure::Cosine)
+    }),
+    ("similarity_euclidean", "similarity_euclidean", VECTORS, |name, types, _| {
+        similarity::similarity(name, types, Measure::Euclidean)
+    }),
+    ("similarity_dot_product", "similarity_dot_product", VECTORS, |name, types, _| {
+        similarity::similarity(name, types, Measure::DotProduct)
+    }),
 ];
+
+const PARTIAL: &[Parameter] = &[Parameter::Text, Parameter::Int, Parameter::Int, Parameter::OptionalText];
+const VECTORS: &[Parameter] = &[Parameter::FloatVector, Parameter::FloatVector];
 
 fn first(types: Vec<CqlType>) -> CqlType {
     types.into_iter().next().unwrap_or(CqlType::Blob)
