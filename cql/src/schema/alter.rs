@@ -6,8 +6,8 @@ use crate::catalog::table::TableInfo;
 use crate::catalog::types::{cql_text, name};
 use crate::catalog::{Catalog, definition};
 use crate::error::{CqlError, Result};
-use crate::schema::Named;
-use crate::schema::columns::static_without_clustering;
+use crate::schema::columns::{check_mask, static_without_clustering};
+use crate::schema::named::Named;
 use crate::schema::options::{self, Purpose};
 use crate::schema::table::{changed, counter_ttl, missing};
 use crate::schema::view;
@@ -89,6 +89,7 @@ fn add(
             }));
         }
         schema = schema.add_column(label, ty.clone(), kind)?;
+        check_mask(&column.name, column.masked.as_ref())?;
         if column.masked.is_some() {
             let mut options = schema.options.clone();
             definition::put_mask(&mut options, label, column.masked.as_ref());
@@ -248,6 +249,7 @@ fn mask(table: &TableInfo, if_exists: bool, column: &Name, mask: Option<&Expr>) 
         return Ok(Vec::new());
     }
     table.column(&column.text).map_err(|error| error.at(column.place))?;
+    check_mask(column, mask)?;
     let mut options = table.schema.options.clone();
     definition::put_mask(&mut options, &column.text, mask);
     Ok(vec![table.schema.with_options(options)])

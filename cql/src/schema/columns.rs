@@ -5,7 +5,7 @@
 
 use crate::catalog::store::Keyspace;
 use crate::error::{CqlError, Result};
-use crate::syntax::ast::{CreateTable, Name};
+use crate::syntax::ast::{CreateTable, Expr, Name};
 use skep_engine::{ColumnKind, CqlType, Order};
 use std::collections::BTreeSet;
 
@@ -190,6 +190,33 @@ pub fn clustering_order(order: &[(Name, bool)], clustering: &[&str]) -> Result<V
     }
     let descending = |i: usize| order.get(i).is_some_and(|(_, descending)| *descending);
     Ok((0..clustering.len()).map(descending).collect())
+}
+
+/// The functions that a column can be masked with.
+const MASKS: [&str; 6] =
+    ["mask_default", "mask_hash", "mask_inner", "mask_null", "mask_outer", "mask_replace"];
+
+/// Refuses a mask that is no call of a masking function with constants. Masks are kept and shown: whoever opens an embedded store may see
+/// everything, as a user with Cassandra's UNMASK permission.
+///
+/// # Errors
+/// In Cassandra's words.
+pub fn check_mask(column: &Name, mask: Option<&Expr>) -> Result<()> {
+    let fail = |text: String| Err(CqlError::invalid(text).at(column.place));
+    let Some(mask) = mask else { return Ok(()) };
+    let Expr::Call { name, args, .. } = mask else {
+        return fail(format!("A mask of column {} has to be a function", column.text));
+    };
+    if !MASKS.contains(&name.text.as_str()) {
+        return fail(format!(
+            "Unable to find masking function for {}, no declared function matches the signature {}",
+            column.text, name.text
+        ));
+    }
+    match args.iter().all(|arg| matches!(arg, Expr::Null | Expr::Constant { .. } | Expr::TypeHint(..))) {
+        true => Ok(()),
+        false => fail("Masking functions take constants".to_owned()),
+    }
 }
 
 /// The error of a static column in a table of single-row partitions.

@@ -61,8 +61,12 @@ pub fn alter(catalog: &Catalog, statement: &AlterKeyspace, run: &mut Run<'_>) ->
             Some(given) => replication::check(name, given)?,
             None => (keyspace.replication.clone(), None),
         };
+        let grown = replication::copies(&map) > replication::copies(&keyspace.replication);
         catalog.db().change_schema(EngineChange::new().put_keyspace(name, stored(map, durable)))?;
         warning.into_iter().for_each(|warning| run.warn(warning));
+        if grown {
+            run.warn("When increasing replication factor you need to run a full (-full) repair to distribute the data.");
+        }
         Ok(changed(Change::Updated, name))
     })
 }

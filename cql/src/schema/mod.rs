@@ -7,6 +7,7 @@
 //! # Not here
 //! Users, roles, functions, triggers: an embedded store has none; the parser knows their statements and [`run`] refuses them.
 
+pub mod named;
 pub mod properties;
 pub mod replication;
 pub mod option_values;
@@ -14,17 +15,18 @@ pub mod options;
 pub mod keyspace;
 pub mod columns;
 pub mod table;
-pub mod alter;
 pub mod user_type;
 pub mod index;
 pub mod view;
+pub mod alter;
 pub mod describe_text;
 pub mod describe;
 
 use crate::answer::{Outcome, Run};
-use crate::catalog::{Catalog, names};
+use crate::catalog::Catalog;
 use crate::error::{CqlError, Result};
-use crate::syntax::ast::{DropKind, Statement, TableName};
+use crate::schema::named::Named;
+use crate::syntax::ast::{DropKind, Statement};
 
 /// Runs a schema statement. `keyspace` is the session's, if it has one.
 ///
@@ -67,38 +69,6 @@ pub fn run(
             .hint("an embedded store has no users, roles, user functions or triggers")),
         _ => Err(CqlError::invalid("no schema statement")),
     }
-}
-
-/// A thing's name with its keyspace.
-#[derive(Clone, Copy, Debug)]
-pub struct Named<'a> {
-    /// Keyspace.
-    pub keyspace: &'a str,
-    /// Name.
-    pub name: &'a str,
-}
-
-impl<'a> Named<'a> {
-    /// The name as written, in the session's keyspace unless it says another; refused in Cassandra's own keyspaces.
-    fn of(name: &'a TableName, session: Option<&'a str>) -> Result<Self> {
-        let keyspace = name.keyspace.as_ref().map(|keyspace| keyspace.text.as_str()).or(session);
-        let keyspace = keyspace.ok_or_else(no_keyspace)?;
-        names::check_modifiable(keyspace)?;
-        Ok(Self { keyspace, name: &name.name.text })
-    }
-
-    /// `keyspace.name`, bare.
-    fn full(self) -> String {
-        format!("{}.{}", self.keyspace, self.name)
-    }
-}
-
-/// The error of a name without keyspace in a session without.
-#[must_use]
-pub fn no_keyspace() -> CqlError {
-    CqlError::invalid(
-        "No keyspace has been specified. USE a keyspace, or explicitly specify keyspace.tablename",
-    )
 }
 
 #[cfg(test)]

@@ -88,6 +88,14 @@ fn factor(text: &str) -> Result<i32> {
     Ok(number)
 }
 
+/// How many copies a replication that was checked asks for.
+#[must_use]
+pub fn copies(replication: &BTreeMap<String, String>) -> i32 {
+    let factors =
+        replication.iter().filter(|(name, _)| *name != "class").map(|(_, text)| factor(text).unwrap_or(0));
+    factors.fold(0, i32::saturating_add)
+}
+
 /// The map for DESCRIBE: the class by its short name, first.
 #[must_use]
 pub fn describe(replication: &BTreeMap<String, String>) -> String {
@@ -118,6 +126,7 @@ mod tests {
         assert_eq!(describe(&map), "{'class': 'SimpleStrategy', 'replication_factor': '2'}");
         let (map, warning) = checked(&[("class", "NetworkTopologyStrategy"), ("datacenter1", "1")]).unwrap();
         assert_eq!((map["datacenter1"].as_str(), warning), ("1", None));
+        assert_eq!(copies(&map), 1);
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use crate::answer::{Change, Outcome, SchemaChange, Target};
 use crate::catalog::{Catalog, definition, names};
 use crate::error::{Code, CqlError, Result};
-use crate::schema::Named;
 use crate::schema::columns;
 use crate::schema::keyspace;
+use crate::schema::named::Named;
 use crate::schema::options::{self, Purpose};
 use crate::syntax::ast::CreateTable;
 use skep_engine::{Schema, SchemaChange as EngineChange, TableOptions};
@@ -32,6 +32,7 @@ pub fn create(catalog: &Catalog, named: Named<'_>, statement: &CreateTable) -> R
         }
         names::check_table(named.keyspace, named.name)?;
         for column in &statement.columns {
+            columns::check_mask(&column.name, column.masked.as_ref())?;
             definition::put_mask(&mut options, &column.name.text, column.masked.as_ref());
         }
         let schema = Schema::table(named.name).keyspace(named.keyspace).options(options);

@@ -29,7 +29,7 @@ impl Store {
     fn run(&self, text: &str) -> Result<Outcome> {
         let parameters = Parameters::default();
         let statement = parse(text)?.statement;
-        super::run(&self.catalog, Some("main"), &statement, &mut Run::new(&[], 0, &parameters))
+        run(&self.catalog, Some("main"), &statement, &mut Run::new(&[], 0, &parameters))
     }
 
     fn all(&self, texts: &[&str]) {
@@ -211,6 +211,23 @@ fn a_session_without_a_keyspace_has_to_name_one() {
     let store = Store::new();
     let parameters = Parameters::default();
     let statement = parse("CREATE TABLE t (k int PRIMARY KEY)").unwrap().statement;
-    let error = super::run(&store.catalog, None, &statement, &mut Run::new(&[], 0, &parameters)).unwrap_err();
+    let error = run(&store.catalog, None, &statement, &mut Run::new(&[], 0, &parameters)).unwrap_err();
     assert!(error.message().starts_with("No keyspace has been specified"));
+}
+
+#[test]
+fn masks_are_kept_and_checked() {
+    let store = Store::new();
+    store.all(&[
+        "CREATE TABLE m (k int PRIMARY KEY, v text)",
+        "ALTER TABLE m ALTER v MASKED WITH mask_outer(1, 2)",
+    ]);
+    assert!(store.describe("DESCRIBE TABLE m").remove(0).contains("v text MASKED WITH mask_outer(1, 2)"));
+    store.all(&["ALTER TABLE m ALTER v DROP MASKED"]);
+    assert!(!store.describe("DESCRIBE TABLE m").remove(0).contains("MASKED"));
+    assert!(
+        store
+            .refused("ALTER TABLE m ALTER v MASKED WITH now()")
+            .starts_with("Unable to find masking function")
+    );
 }
