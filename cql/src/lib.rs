@@ -13,6 +13,7 @@ pub mod syntax;
 pub mod function;
 pub mod catalog;
 pub mod schema;
+pub mod system;
 pub mod session;
 
 pub use answer::{Outcome, Parameters, ResultSet, SchemaChange};

@@ -44,6 +44,8 @@ pub(crate) struct Planned {
 enum Plan {
     /// USE, CREATE, ALTER, DROP, TRUNCATE, DESCRIBE: nothing is planned ahead.
     Schema,
+    /// The kinds that are still to come.
+    Missing,
 }
 
 impl fmt::Debug for Prepared {
@@ -105,8 +107,11 @@ impl Prepared {
 
     pub(crate) fn run(&self, planned: &Planned, run: &mut Run<'_>) -> Result<Outcome> {
         let inner = &*self.0;
-        match (&planned.plan, &inner.parsed.statement) {
-            (Plan::Schema, statement) => schema::run(&inner.catalog, Some(&inner.keyspace), statement, run),
+        match &planned.plan {
+            Plan::Schema => schema::run(&inner.catalog, Some(&inner.keyspace), &inner.parsed.statement, run),
+            Plan::Missing => {
+                Err(CqlError::new(Code::ServerError, "this kind of statement is not carried out yet"))
+            }
         }
     }
 }
@@ -118,6 +123,13 @@ impl Planned {
         let mut planned =
             Self { epoch, plan: Plan::Schema, binds: Vec::new(), key: Vec::new(), columns: Arc::from([]) };
         match &parsed.statement {
+            Statement::Select(_)
+            | Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Batch(_)
+            | Statement::Explain(_)
+            | Statement::ExplainValue { .. } => planned.plan = Plan::Missing,
             _ => planned.plan = Plan::Schema,
         }
         let _ = keyspace;
