@@ -1,0 +1,94 @@
+//! The text of a term as messages and the names of result columns have it.
+//!
+//! Not CQL that could be parsed again (`syntax::print` writes that): every marker is a question mark, a quote in a string stays single, and
+//! negation follows its operand's sign at once.
+
+use crate::catalog::types::native;
+use crate::syntax::ast::{Expr, LifeFunction, Literal, Operator, TypeName};
+
+/// The sign of an operator.
+#[must_use]
+pub fn sign(operator: Operator) -> char {
+    match operator {
+        Operator::Add => '+',
+        Operator::Subtract => '-',
+        Operator::Multiply => '*',
+        Operator::Divide => '/',
+        Operator::Modulo => '%',
+    }
+}
+
+/// The name of a function of cells' lives.
+#[must_use]
+pub fn life(function: LifeFunction) -> &'static str {
+    match function {
+        LifeFunction::Writetime => "writetime",
+        LifeFunction::MaxWritetime => "maxwritetime",
+        LifeFunction::Ttl => "ttl",
+    }
+}
+
+/// A type as a statement has it, user types with their keyspace.
+#[must_use]
+pub fn type_name(ty: &TypeName, keyspace: &str) -> String {
+    match ty {
+        TypeName::Simple(_) if native(ty).is_some() => simple(ty).to_owned(),
+        TypeName::Simple(name) => {
+            format!("{}.{}", name.keyspace.as_ref().map_or(keyspace, |name| &name.text), name.name.text)
+        }
+        TypeName::Custom(class) => format!("'{class}'"),
+        TypeName::Generic(kind, parameters, dimension, _) => {
+            let mut parts: Vec<_> = parameters.iter().map(|inner| type_name(inner, keyspace)).collect();
+            parts.extend(dimension.map(|dimension| dimension.to_string()));
+            format!("{kind}<{}>", parts.join(", "))
+        }
+    }
+}
+
+fn simple(ty: &TypeName) -> &str {
+    match ty {
+        TypeName::Simple(name) => &name.name.text,
+        _ => "",
+    }
+}
+
+/// The text of a term in a statement on `keyspace`.
+#[must_use]
+pub fn of(expr: &Expr, keyspace: &str) -> String {
+    let one = |inner: &Expr| of(inner, keyspace);
+    let several = |inner: &[Expr]| inner.iter().map(one).collect::<Vec<_>>().join(", ");
+    match expr {
+        Expr::Null => "NULL".to_owned(),
+        Expr::Constant { kind: Literal::String, text, .. } => format!("'{text}'"),
+        Expr::Constant { text, .. } => text.clone(),
+        Expr::Marker(_) => "?".to_owned(),
+        Expr::List(items) => format!("[{}]", several(items)),
+        Expr::Set(items) => format!("{{{}}}", several(items)),
+        Expr::Map(entries) => {
+            let entries = entries.iter().map(|(key, value)| format!("{}: {}", one(key), one(value)));
+            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
+        }
+        Expr::Udt(fields) => {
+            let fields = fields.iter().map(|(name, value)| format!("{}: {}", name.text, one(value)));
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
+        }
+        Expr::Tuple(items) => format!("({})", several(items)),
+        Expr::Call { keyspace: space, name, args } => match space {
+            Some(space) => format!("{}.{}({})", space.text, name.text, several(args)),
+            None => format!("{}({})", name.text, several(args)),
+        },
+        Expr::TypeHint(ty, inner) => format!("({}){}", type_name(ty, keyspace), one(inner)),
+        Expr::Cast(inner, ty) => format!("cast({} as {})", one(inner), type_name(ty, keyspace)),
+        Expr::Binary(operator, left, right) => format!("{} {} {}", one(left), sign(*operator), one(right)),
+        Expr::Negate(inner) => format!("-{}", one(inner)),
+        Expr::Column(name) => name.text.clone(),
+        Expr::Star => "*".to_owned(),
+        Expr::Life(function, inner) => format!("{}({})", life(*function), one(inner)),
+        Expr::Element(inner, key) => format!("{}[{}]", one(inner), one(key)),
+        Expr::Slice(inner, from, to) => {
+            let bound = |bound: &Option<Box<Expr>>| bound.as_ref().map(|bound| one(bound)).unwrap_or_default();
+            format!("{}[{}..{}]", one(inner), bound(from), bound(to))
+        }
+        Expr::Field(inner, name) => format!("{}.{}", one(inner), name.text),
+    }
+}
