@@ -12,6 +12,7 @@ pub mod answer;
 pub mod syntax;
 pub mod function;
 pub mod catalog;
+pub mod term;
 pub mod schema;
 pub mod system;
 pub mod session;

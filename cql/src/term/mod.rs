@@ -13,8 +13,8 @@
 
 pub mod assign;
 pub mod bound;
-pub mod eval;
-pub mod fit;
+pub(crate) mod eval;
+pub(crate) mod fit;
 pub mod literal;
 pub mod markers;
 pub mod parts;
@@ -25,6 +25,7 @@ pub mod text;
 pub use eval::EvalContext;
 pub use markers::Markers;
 
+use crate::catalog::Catalog;
 use crate::error::Result;
 use crate::syntax::ast::{Expr, TypeName};
 use crate::term::eval::Node;
@@ -40,9 +41,9 @@ pub trait TypeNames {
     fn resolve(&self, name: &TypeName, keyspace: &str) -> Result<CqlType>;
 }
 
-impl<F: Fn(&TypeName, &str) -> Result<CqlType>> TypeNames for F {
+impl TypeNames for Catalog {
     fn resolve(&self, name: &TypeName, keyspace: &str) -> Result<CqlType> {
-        self(name, keyspace)
+        Self::resolve(self, name, keyspace)
     }
 }
 

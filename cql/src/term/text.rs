@@ -4,19 +4,8 @@
 //! negation follows its operand's sign at once.
 
 use crate::catalog::types::native;
-use crate::syntax::ast::{Expr, LifeFunction, Literal, Operator, TypeName};
-
-/// The sign of an operator.
-#[must_use]
-pub fn sign(operator: Operator) -> char {
-    match operator {
-        Operator::Add => '+',
-        Operator::Subtract => '-',
-        Operator::Multiply => '*',
-        Operator::Divide => '/',
-        Operator::Modulo => '%',
-    }
-}
+use crate::function::arithmetic::sign;
+use crate::syntax::ast::{Expr, LifeFunction, Literal, TypeName};
 
 /// The name of a function of cells' lives.
 #[must_use]
