@@ -15,6 +15,15 @@ pub enum SourceName {
     File(FileId),
 }
 
+impl fmt::Display for SourceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memtable(n) => write!(f, "memtable {n}"),
+            Self::File(id) => write!(f, "file {id}"),
+        }
+    }
+}
+
 /// Why a source was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuledOut {
@@ -93,13 +102,9 @@ impl fmt::Display for Explain {
             self.partitions, self.column_batches, self.row_batches
         )?;
         for Considered { source, ruled_out } in &self.considered {
-            match source {
-                SourceName::Memtable(n) => write!(f, "memtable {n}: ")?,
-                SourceName::File(id) => write!(f, "file {}: ", id.0)?,
-            }
             match ruled_out {
-                None => writeln!(f, "read")?,
-                Some(reason) => writeln!(f, "ruled out by {reason}")?,
+                None => writeln!(f, "{source}: read")?,
+                Some(reason) => writeln!(f, "{source}: ruled out by {reason}")?,
             }
         }
         Ok(())

@@ -38,6 +38,7 @@ pub(crate) mod scan;
 pub mod reader;
 pub mod point;
 pub mod versions;
+pub mod why;
 pub mod aggregate;
 #[cfg(test)]
 mod testing;
