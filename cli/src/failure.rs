@@ -17,6 +17,8 @@ pub(crate) enum Failure {
     Engine(skep::Error),
     /// Something outside the store: input, output, arguments that do not fit the table.
     Other(String),
+    /// A statement or a command of a script failed: text of several lines, with the statement's line and a caret.
+    Script(String),
     /// Whoever read our output has stopped reading.
     OutputClosed,
 }
@@ -37,6 +39,7 @@ impl fmt::Display for Failure {
     /// One line whatever the message holds: line breaks inside it (a key, a file name) are escaped.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
+            Self::Script(text) => return f.write_str(text),
             Self::Engine(error) => error.to_string(),
             Self::Other(text) => text.clone(),
             Self::OutputClosed => "nobody reads the output any more".to_owned(),
@@ -48,6 +51,12 @@ impl fmt::Display for Failure {
 impl From<skep::Error> for Failure {
     fn from(error: skep::Error) -> Self {
         Self::Engine(error)
+    }
+}
+
+impl From<skep::CqlError> for Failure {
+    fn from(error: skep::CqlError) -> Self {
+        Self::Other(error.render(""))
     }
 }
 

@@ -2,8 +2,10 @@
 //!
 //! ```text
 //! demo                 the guided tour, with a store of its own
+//! shell                CQL, typed or from files
 //! import, export       CSV in, CSV and JSON out
 //! get, slice, scan     reading; the store is opened read-only and not one byte changes
+//! why                  which rule decided what a reader sees
 //! inspect              one file of a store, down to its bytes, without opening the store
 //! tables, schema, stats, verify, compact, flush, snapshot     operating a store
 //! ```
@@ -23,6 +25,8 @@ mod export;
 mod inspect;
 mod stats;
 mod operate;
+mod shell;
+mod why;
 mod demo;
 
 use crate::failure::{Failure, Outcome};
@@ -45,12 +49,16 @@ enum Command {
     Import(Box<import::Args>),
     /// Write a table as CSV or JSON lines
     Export(export::Args),
+    /// CQL at a prompt, from a file or from the command line
+    Shell(shell::Args),
     /// Show the row with a primary key
     Get(read::GetArgs),
     /// Show rows of one partition, in clustering order
     Slice(read::SliceArgs),
     /// Show rows of all partitions, in token order
     Scan(read::ScanArgs),
+    /// Why a value is seen, or is not
+    Why(why::Args),
     /// Look into one file of a store, down to its bytes
     Inspect(inspect::Args),
     /// List the tables
@@ -73,6 +81,10 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     match run(cli.command) {
         Ok(()) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
+        Err(failure @ Failure::Script(_)) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
         Err(failure) => {
             eprintln!("skep: {failure}");
             ExitCode::FAILURE
@@ -85,9 +97,11 @@ fn run(command: Command) -> Outcome {
         Command::Demo(args) => demo::run(args),
         Command::Import(args) => import::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Shell(args) => shell::run(&args),
         Command::Get(args) => read::get(&args),
         Command::Slice(args) => read::slice(&args),
         Command::Scan(args) => read::scan(&args),
+        Command::Why(args) => why::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Tables(args) => schema::tables(&args),
         Command::Schema(args) => schema::show(&args),

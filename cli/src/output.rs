@@ -36,6 +36,8 @@ pub(crate) struct Printer<W: Write> {
     chunk: Vec<Vec<String>>,
     rows: u64,
     line: String,
+    /// Say the number of rows below a table.
+    totals: bool,
 }
 
 impl<W: Write> Printer<W> {
@@ -45,24 +47,44 @@ impl<W: Write> Printer<W> {
         columns: impl Iterator<Item = (&'a str, &'a CqlType)>,
         out: W,
     ) -> Outcome<Self> {
-        let columns: Vec<_> = columns.map(|(name, ty)| (name.to_owned(), is_number(ty))).collect();
-        let (out, line) = (BufWriter::with_capacity(1 << 16, out), String::new());
-        let mut printer = Self { format, columns, out, chunk: Vec::new(), rows: 0, line };
+        let mut printer = Self::of_page(format, columns, out);
+        printer.totals = true;
         if format == Format::Csv {
-            printer.put_line(|columns, line| {
-                for (i, (name, _)) in columns.iter().enumerate() {
-                    line.push_str(if i == 0 { "" } else { "," });
-                    values::put_csv_text(name, line);
-                }
-            })?;
+            printer.put_header()?;
         }
         Ok(printer)
     }
 
+    /// A printer of a further page: without the header of CSV, and without a count below a table.
+    pub(crate) fn of_page<'a>(
+        format: Format,
+        columns: impl Iterator<Item = (&'a str, &'a CqlType)>,
+        out: W,
+    ) -> Self {
+        let columns: Vec<_> = columns.map(|(name, ty)| (name.to_owned(), is_number(ty))).collect();
+        let (out, line) = (BufWriter::with_capacity(1 << 16, out), String::new());
+        Self { format, columns, out, chunk: Vec::new(), rows: 0, line, totals: false }
+    }
+
+    /// Writes the line of names that CSV begins with.
+    pub(crate) fn put_header(&mut self) -> Outcome {
+        self.put_line(|columns, line| {
+            for (i, (name, _)) in columns.iter().enumerate() {
+                line.push_str(if i == 0 { "" } else { "," });
+                values::put_csv_text(name, line);
+            }
+        })
+    }
+
     /// Prints a row with a value for each column.
     pub(crate) fn row(&mut self, row: &Row) -> Outcome {
-        self.rows += 1;
         let values = (0..self.columns.len()).map(|i| row.value(i)).collect::<skep::Result<Vec<_>>>()?;
+        self.values(&values)
+    }
+
+    /// Prints the values of a row, as many as there are columns.
+    pub(crate) fn values(&mut self, values: &[Option<Value>]) -> Outcome {
+        self.rows += 1;
         match self.format {
             Format::Table => {
                 self.chunk.push(values.iter().map(|value| cell(value.as_ref())).collect());
@@ -75,7 +97,7 @@ impl<W: Write> Printer<W> {
                 }
             }),
             Format::Json => self.put_line(|columns, line| {
-                let fields = columns.iter().zip(&values);
+                let fields = columns.iter().zip(values);
                 let object: Map<_, _> =
                     fields.map(|((name, _), value)| (name.clone(), values::json(value.as_ref()))).collect();
                 line.push_str(&serde_json::Value::Object(object).to_string());
@@ -89,8 +111,10 @@ impl<W: Write> Printer<W> {
             if self.rows == 0 || !self.chunk.is_empty() {
                 self.print_chunk()?;
             }
-            let plural = if self.rows == 1 { "" } else { "s" };
-            writeln!(self.out, "({} row{plural})", self.rows)?;
+            if self.totals {
+                let plural = if self.rows == 1 { "" } else { "s" };
+                writeln!(self.out, "({} row{plural})", self.rows)?;
+            }
         }
         self.out.flush()?;
         Ok(self.rows)
@@ -120,7 +144,7 @@ impl<W: Write> Printer<W> {
 }
 
 /// A value in a table: one line, whatever it holds.
-fn cell(value: Option<&Value>) -> String {
+pub(crate) fn cell(value: Option<&Value>) -> String {
     match value {
         None => "null".to_owned(),
         Some(value) => value.to_string().chars().fold(String::new(), |mut text, c| {

@@ -13,7 +13,7 @@
 mod columns;
 mod create;
 mod duplicates;
-mod reader;
+pub(crate) mod reader;
 mod report;
 
 use crate::failure::{Failure, Outcome};

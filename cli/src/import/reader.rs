@@ -11,38 +11,44 @@ const MAX_RECORD: usize = 64 << 20;
 
 /// One record.
 #[derive(Debug, Default)]
-pub(super) struct Record {
+pub(crate) struct Record {
     /// The fields, back to back; longer than they are, so that the room is made once for all records.
     bytes: Vec<u8>,
     /// Where each field ends in `bytes`, and whether it stood in quotes.
     fields: Vec<(usize, bool)>,
     /// Number of its first line, from 1.
-    pub(super) line: u64,
+    pub(crate) line: u64,
 }
 
 impl Record {
     /// Number of fields.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.fields.len()
     }
 
     /// Field `i`; empty if there are fewer.
-    pub(super) fn field(&self, i: usize) -> &[u8] {
+    pub(crate) fn field(&self, i: usize) -> &[u8] {
         let start = i.checked_sub(1).and_then(|before| self.fields.get(before)).map_or(0, |field| field.0);
         let end = self.fields.get(i).map_or(start, |field| field.0);
         self.bytes.get(start..end).unwrap_or_default()
     }
 
+    /// Whether field `i` stood in quotes.
+    pub(crate) fn is_quoted(&self, i: usize) -> bool {
+        self.fields.get(i).is_some_and(|field| field.1)
+    }
+
     /// Whether field `i` is empty without quotes.
-    pub(super) fn is_null(&self, i: usize) -> bool {
-        self.field(i).is_empty() && !self.fields.get(i).is_some_and(|field| field.1)
+    pub(crate) fn is_null(&self, i: usize) -> bool {
+        self.field(i).is_empty() && !self.is_quoted(i)
     }
 }
 
 /// Reads records.
-pub(super) struct CsvReader<R> {
+pub(crate) struct CsvReader<R> {
     input: R,
     core: csv_core::Reader,
+    quote: u8,
     buffer: Vec<u8>,
     /// What of `buffer` is not yet parsed.
     start: usize,
@@ -54,18 +60,29 @@ pub(super) struct CsvReader<R> {
 
 impl<R: Read> CsvReader<R> {
     /// A reader of `input`, whose fields are separated by `delimiter`.
-    pub(super) fn new(input: R, delimiter: u8) -> Self {
-        let core = ReaderBuilder::new().delimiter(delimiter).build();
-        Self { input, core, buffer: vec![0; 1 << 16], start: 0, end: 0, bytes: 0, lines: 1 }
+    pub(crate) fn new(input: R, delimiter: u8) -> Self {
+        Self::with_quotes(input, delimiter, b'"', b'"')
+    }
+
+    /// A reader with another quote, and another character before quotes in quoted fields (the quote itself: they are doubled).
+    pub(crate) fn with_quotes(input: R, delimiter: u8, quote: u8, escape: u8) -> Self {
+        let escape = (escape != quote).then_some(escape);
+        let core = ReaderBuilder::new()
+            .delimiter(delimiter)
+            .quote(quote)
+            .escape(escape)
+            .double_quote(escape.is_none())
+            .build();
+        Self { input, core, quote, buffer: vec![0; 1 << 16], start: 0, end: 0, bytes: 0, lines: 1 }
     }
 
     /// Bytes read so far.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Reads the next record; `false` at the end. Blank lines are skipped.
-    pub(super) fn read(&mut self, record: &mut Record) -> io::Result<bool> {
+    pub(crate) fn read(&mut self, record: &mut Record) -> io::Result<bool> {
         record.fields.clear();
         let (mut used, mut begun, mut quoted) = (0, false, None);
         loop {
@@ -85,7 +102,7 @@ impl<R: Read> CsvReader<R> {
                     (begun, record.line) = (true, self.lines);
                 }
                 if begun && quoted.is_none() {
-                    quoted = Some(*byte == b'"');
+                    quoted = Some(*byte == self.quote);
                 }
                 self.lines += u64::from(*byte == b'\n');
             }

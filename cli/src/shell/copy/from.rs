@@ -1,0 +1,260 @@
+//! COPY FROM: CSV into a table, through prepared statements.
+//!
+//! A field that is null leaves its column unset: no tombstone is written for what the file does not hold. Bad lines are counted, kept in
+//! ERRFILE if one is named, and end the command when there are too many.
+
+use crate::failure::{Failure, Outcome};
+use crate::import::reader::{CsvReader, Record};
+use crate::output::{count, things};
+use crate::shell::copy::Copy;
+use skep::cql::syntax::print;
+use skep::cql::{Bound, Parameters, Prepared, Session};
+use skep::model::codec;
+use skep::model::text_parse::parse_text;
+use skep::{ColumnKind, CqlType};
+use std::fs::File;
+use std::io::{Read, Write, stdin};
+use std::path::Path;
+
+/// How the empty value of a type without an ordinary one is written.
+const EMPTY: &str = "''";
+/// Bad lines that are told one by one.
+const TOLD: u64 = 5;
+
+/// Reads the rows; what was done.
+pub(super) fn run(session: &Session, copy: &Copy) -> Outcome<String> {
+    let input: Box<dyn Read> = match &copy.file {
+        None => Box::new(stdin()),
+        Some(name) => {
+            let path = Path::new(name);
+            Box::new(File::open(path).map_err(|error| Failure::io("open it", path, &error))?)
+        }
+    };
+    let mut reader =
+        CsvReader::with_quotes(input, copy.options.delimiter, copy.options.quote, copy.options.escape);
+    let mut record = Record::default();
+    let mut load = Load::new(session, copy)?;
+    let mut left = copy.options.skip_rows;
+    let mut first = copy.options.header;
+    while reader.read(&mut record)? {
+        if first {
+            first = false;
+            load.header(&record)?;
+            continue;
+        }
+        if left > 0 {
+            left -= 1;
+            continue;
+        }
+        if copy.options.max_rows.is_some_and(|most| load.rows >= most) {
+            break;
+        }
+        load.record(&record)?;
+    }
+    load.finish()
+}
+
+struct Load<'a> {
+    session: &'a Session,
+    copy: &'a Copy,
+    /// What each field is: its column, None to leave it out.
+    fields: Vec<Option<(String, CqlType)>>,
+    statement: Prepared,
+    is_counter: bool,
+    rows: u64,
+    parse_errors: u64,
+    insert_errors: u64,
+    error_file: Option<File>,
+    parameters: Parameters,
+}
+
+impl<'a> Load<'a> {
+    fn new(session: &'a Session, copy: &'a Copy) -> Outcome<Self> {
+        let schema = copy.table.schema();
+        let kept = |name: &String| !copy.options.skip_columns.contains(name);
+        for name in &copy.options.skip_columns {
+            if !copy.columns.contains(name) {
+                return Err(Failure::new(format!("SKIPCOLS names {name}, which is none of the columns")));
+            }
+        }
+        let field = |name: &String| {
+            let column = schema.column(name).filter(|_| kept(name))?;
+            Some((name.clone(), column.ty.clone()))
+        };
+        let fields: Vec<_> = copy.columns.iter().map(field).collect();
+        let is_key = |name: &str| {
+            let kind = schema.column(name).map(|column| column.kind);
+            matches!(kind, Some(ColumnKind::PartitionKey | ColumnKind::Clustering(_)))
+        };
+        let used: Vec<&(String, CqlType)> = fields.iter().flatten().collect();
+        for column in schema.partition_key() {
+            if !used.iter().any(|(name, _)| *name == column.name) {
+                return Err(Failure::new(format!(
+                    "the file has no field for {}, which is part of the key",
+                    column.name
+                )));
+            }
+        }
+        let is_counter = schema.columns().iter().any(|column| column.ty == CqlType::Counter);
+        let table = format!("{}.{}", print::name(&schema.keyspace), print::name(&schema.name));
+        let names = |test: &dyn Fn(&str) -> bool| -> Vec<String> {
+            used.iter().filter(|(name, _)| test(name)).map(|(name, _)| print::name(name)).collect()
+        };
+        let all = names(&|_| true);
+        let text = match is_counter {
+            true => {
+                let sets: Vec<_> =
+                    names(&|name| !is_key(name)).iter().map(|n| format!("{n} = {n} + :{n}")).collect();
+                let keys: Vec<_> = names(&is_key).iter().map(|n| format!("{n} = :{n}")).collect();
+                format!("UPDATE {table} SET {} WHERE {}", sets.join(", "), keys.join(" AND "))
+            }
+            false => {
+                let using = copy.options.ttl.map_or_else(String::new, |ttl| format!(" USING TTL {ttl}"));
+                let marks = vec!["?"; all.len()].join(", ");
+                format!("INSERT INTO {table} ({}) VALUES ({marks}){using}", all.join(", "))
+            }
+        };
+        let statement = session.prepare(&text).map_err(|error| Failure::Script(error.render(&text)))?;
+        let error_file = match &copy.options.error_file {
+            None => None,
+            Some(name) => {
+                let path = Path::new(name);
+                Some(File::create(path).map_err(|error| Failure::io("create it", path, &error))?)
+            }
+        };
+        Ok(Self {
+            session,
+            copy,
+            fields,
+            statement,
+            is_counter,
+            rows: 0,
+            parse_errors: 0,
+            insert_errors: 0,
+            error_file,
+            parameters: Parameters::default(),
+        })
+    }
+
+    /// A header must name the columns as they were given, or it is a file for something else.
+    fn header(&self, record: &Record) -> Outcome {
+        let names: Vec<_> =
+            (0..record.len()).map(|i| String::from_utf8_lossy(record.field(i)).into_owned()).collect();
+        match names == self.copy.columns {
+            true => Ok(()),
+            false => Err(Failure::new(format!(
+                "the file's header is {}, the columns are {}; name the columns in the file's order: COPY t ({}) FROM ...",
+                names.join(", "),
+                self.copy.columns.join(", "),
+                names.join(", ")
+            ))),
+        }
+    }
+
+    fn record(&mut self, record: &Record) -> Outcome {
+        self.rows += 1;
+        let binds = match self.binds(record) {
+            Ok(binds) => binds,
+            Err(text) => {
+                self.parse_errors += 1;
+                self.bad(record, &text, self.parse_errors)?;
+                return too_many(
+                    self.parse_errors,
+                    self.copy.options.max_parse_errors,
+                    "lines that cannot be read",
+                );
+            }
+        };
+        if let Err(error) = self.session.run(&self.statement, &binds, &self.parameters) {
+            self.insert_errors += 1;
+            self.bad(record, error.message(), self.insert_errors)?;
+            return too_many(
+                self.insert_errors,
+                self.copy.options.max_insert_errors,
+                "rows that were refused",
+            );
+        }
+        Ok(())
+    }
+
+    fn binds(&self, record: &Record) -> Result<Vec<Bound>, String> {
+        if record.len() != self.fields.len() {
+            return Err(format!("{} fields, {} expected", record.len(), self.fields.len()));
+        }
+        let mut binds = Vec::with_capacity(self.fields.len());
+        let order: Vec<usize> = match self.is_counter {
+            false => (0..self.fields.len()).collect(),
+            // Counters stand before the key in their UPDATE.
+            true => {
+                let counts = |i: &usize| matches!(self.fields.get(*i), Some(Some((_, CqlType::Counter))));
+                let (counters, keys): (Vec<usize>, Vec<usize>) = (0..self.fields.len()).partition(counts);
+                counters.into_iter().chain(keys).collect()
+            }
+        };
+        for i in order {
+            let Some((name, ty)) = &self.fields[i] else { continue };
+            binds.push(self.bind(record, i, ty).map_err(|text| format!("column {name}: {text}"))?);
+        }
+        Ok(binds)
+    }
+
+    fn bind(&self, record: &Record, i: usize, ty: &CqlType) -> Result<Bound, String> {
+        let options = &self.copy.options;
+        let text = std::str::from_utf8(record.field(i)).map_err(|_| "the field is not UTF-8".to_owned())?;
+        if text == options.null && !record.is_quoted(i) {
+            return Ok(Bound::Unset);
+        }
+        if text == EMPTY && !ty.is_stringlike() && ty.allows_empty() {
+            return Ok(Bound::Value(skep::model::bytes::Bytes::EMPTY));
+        }
+        let (yes, no) = &options.booleans;
+        let text = match ty {
+            CqlType::Boolean if text.eq_ignore_ascii_case(yes) => "true".to_owned(),
+            CqlType::Boolean if text.eq_ignore_ascii_case(no) => "false".to_owned(),
+            _ if options.is_plain() || !is_number(ty) => text.to_owned(),
+            _ => options.plain_number(text),
+        };
+        let value = parse_text(&text, ty).map_err(|error| error.message().to_owned())?;
+        let bytes = codec::to_bytes(&value, ty).map_err(|error| error.message().to_owned())?;
+        Ok(Bound::Value(bytes.into()))
+    }
+
+    fn bad(&mut self, record: &Record, text: &str, number: u64) -> Outcome {
+        if number <= TOLD {
+            writeln!(std::io::stderr(), "line {}: {text}", record.line)?;
+        }
+        let Some(file) = &mut self.error_file else { return Ok(()) };
+        for i in 0..record.len() {
+            if i > 0 {
+                file.write_all(&[self.copy.options.delimiter])?;
+            }
+            file.write_all(record.field(i))?;
+        }
+        Ok(file.write_all(b"\n")?)
+    }
+
+    fn finish(self) -> Outcome<String> {
+        let bad = self.parse_errors + self.insert_errors;
+        let text = format!("{} rows read into {}", count(self.rows - bad), self.copy.table.name());
+        match bad {
+            0 if self.rows == 0 => Ok(format!("{text}: the file has no rows")),
+            0 => Ok(text),
+            bad => Err(Failure::new(format!("{text}, {} refused", things(bad, "line")))),
+        }
+    }
+}
+
+fn too_many(errors: u64, limit: Option<u64>, what: &str) -> Outcome {
+    match limit {
+        Some(limit) if errors > limit => Err(Failure::new(format!(
+            "more than {} {what}; what was read before is in the table",
+            count(limit)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn is_number(ty: &CqlType) -> bool {
+    use CqlType::{Bigint, Counter, Decimal, Double, Float, Int, Smallint, Tinyint, Varint};
+    matches!(ty, Bigint | Counter | Decimal | Double | Float | Int | Smallint | Tinyint | Varint)
+}

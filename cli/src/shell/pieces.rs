@@ -1,0 +1,126 @@
+//! A script or what was typed so far, cut into what is run one by one: CQL statements and commands of the shell.
+//!
+//! A statement ends with a semicolon (a batch with the one behind APPLY BATCH; strings and comments hold none that counts), which is
+//! `syntax::split`'s to know. A command ends with its line, or a semicolon outside of quotes.
+
+use crate::shell::command::is_command;
+use skep::cql::syntax::split::{PieceEnd, split};
+
+/// One thing to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece<'a> {
+    /// Its text, without the semicolon.
+    pub(crate) text: &'a str,
+    /// The line of the whole text in which it begins, from 1.
+    pub(crate) line: usize,
+    /// A command of the shell.
+    pub(crate) is_command: bool,
+    /// Its end was seen: a semicolon, or a command's line.
+    pub(crate) complete: bool,
+}
+
+/// The pieces of `text`, in order.
+pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    loop {
+        at += blank(&text[at..]);
+        let rest = &text[at..];
+        if rest.is_empty() {
+            return found;
+        }
+        let line = 1 + text[..at].matches('\n').count();
+        let (length, piece) = match is_command(rest) {
+            true => command(rest),
+            false => statement(rest),
+        };
+        let (text, complete) = piece;
+        if !text.trim().is_empty() {
+            found.push(Piece { text, line, is_command: is_command(rest), complete });
+        }
+        at += length;
+    }
+}
+
+/// Bytes of white space, comments and lone semicolons in front.
+fn blank(text: &str) -> usize {
+    let mut at = 0;
+    loop {
+        let rest = &text[at..];
+        let space = rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || c == ';').len();
+        at += space;
+        let rest = &text[at..];
+        let comment = if rest.starts_with("--") || rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            // One that does not end is left for the statement, so that more can be typed.
+            rest.find("*/").map_or(0, |end| end + 2)
+        } else {
+            0
+        };
+        at += comment;
+        if space + comment == 0 {
+            return at;
+        }
+    }
+}
+
+/// Length and text of the command that begins `text`.
+fn command(text: &str) -> (usize, (&str, bool)) {
+    let mut quoted = false;
+    for (i, c) in text.char_indices() {
+        match c {
+            '\'' => quoted = !quoted,
+            ';' if !quoted => return (i + 1, (&text[..i], true)),
+            '\n' => return (i + 1, (&text[..i], true)),
+            _ => {}
+        }
+    }
+    (text.len(), (text, true))
+}
+
+/// Length and text of the statement that begins `text`.
+fn statement(text: &str) -> (usize, (&str, bool)) {
+    match split(text).next() {
+        Some(piece) => {
+            let end = piece.offset + piece.text.len();
+            (end.max(1), (piece.text, piece.end == PieceEnd::Semicolon))
+        }
+        None => (text.len(), (text, false)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(script: &str) -> Vec<(&str, usize, bool, bool)> {
+        pieces(script).into_iter().map(|p| (p.text, p.line, p.is_command, p.complete)).collect()
+    }
+
+    #[test]
+    fn statements_end_with_semicolons_and_commands_with_lines() {
+        let script =
+            "-- first\nSELECT ';' FROM t;\nEXPAND ON\nUSE k; timing off; INSERT INTO t\n(a) VALUES (1)";
+        assert_eq!(
+            texts(script),
+            [
+                ("SELECT ';' FROM t", 2, false, true),
+                ("EXPAND ON", 3, true, true),
+                ("USE k", 4, false, true),
+                ("timing off", 4, true, true),
+                ("INSERT INTO t\n(a) VALUES (1)", 4, false, false),
+            ]
+        );
+    }
+
+    #[test]
+    fn batches_strings_and_comments_are_not_cut() {
+        let script = "BEGIN BATCH INSERT INTO t (a) VALUES (1); DELETE FROM t WHERE a = 2; APPLY BATCH; /* a; b */ SELECT $$;$$ FROM t;";
+        let found = texts(script);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].0.ends_with("APPLY BATCH") && found[1].3);
+        assert!(texts(" ;; -- nothing\n").is_empty());
+        assert!(!texts("SELECT 'open").first().unwrap().3);
+    }
+}
