@@ -1,0 +1,132 @@
+//! What a write changes: per table and partition, as rows and deletions of the storage model.
+//!
+//! `modify` makes [`Mutations`] from statements; whoever derives rows from others (indexes, views) reads them and adds its own; they end in one
+//! [`WriteBatch`], so that a statement or batch becomes visible as a whole and is one record of the log.
+//!
+//! # Invariants
+//! 1. Times that nobody needs to know are [`Stamp::UNSET`](skep_engine::encoding::row::Stamp::UNSET)'s and are filled in by the commit. Changes
+//!    of one partition may then not be merged here; the memtable does it.
+//! 2. The changes of a partition stand in the order of the statements that made them; the order means nothing to a reader.
+
+use crate::catalog::TableInfo;
+use crate::error::Result;
+use skep_engine::WriteBatch;
+use skep_engine::model::bytes::Bytes;
+use skep_engine::model::cell::Cell;
+use skep_engine::model::clustering::ClusteringRange;
+use skep_engine::model::life::Deletion;
+use skep_engine::model::row::Row;
+use skep_engine::model::schema::TableId;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// One change of a partition.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// Writes into a row, or deletes it.
+    Row(Row),
+    /// Writes into the static row.
+    Static(Row),
+    /// Deletes a range of rows.
+    Range(ClusteringRange, Deletion),
+    /// Deletes the partition.
+    Partition(Deletion),
+}
+
+/// What happens to one partition of one table.
+#[derive(Clone, Debug)]
+pub struct PartitionWrites {
+    /// The table.
+    pub table: Arc<TableInfo>,
+    /// Serialised partition key.
+    pub key: Bytes,
+    /// The changes.
+    pub changes: Vec<Change>,
+}
+
+/// Everything that a statement or batch writes.
+#[derive(Clone, Debug, Default)]
+pub struct Mutations {
+    parts: Vec<PartitionWrites>,
+    places: HashMap<(TableId, Bytes), usize>,
+}
+
+impl Mutations {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The changes of the partition `key`, to add to.
+    pub fn partition(&mut self, table: &Arc<TableInfo>, key: &Bytes) -> &mut Vec<Change> {
+        let parts = &mut self.parts;
+        let place = *self.places.entry((table.schema.id, key.clone())).or_insert_with(|| {
+            parts.push(PartitionWrites { table: Arc::clone(table), key: key.clone(), changes: Vec::new() });
+            parts.len() - 1
+        });
+        &mut self.parts[place].changes
+    }
+
+    /// The partitions, in the order in which they were first written.
+    #[must_use]
+    pub fn partitions(&self) -> &[PartitionWrites] {
+        &self.parts
+    }
+
+    /// No change at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.parts.iter().all(|part| part.changes.is_empty())
+    }
+
+    /// Bytes of data in it, counted as Cassandra counts the size of a batch: values and clusterings, and 16 bytes of times for a cell.
+    #[must_use]
+    pub fn data_bytes(&self) -> usize {
+        self.parts.iter().flat_map(|part| &part.changes).map(change_bytes).sum()
+    }
+
+    /// Puts all of it into `batch`.
+    ///
+    /// # Errors
+    /// The engine's, for rows that are not of their table.
+    pub fn put(&self, batch: &mut WriteBatch) -> Result<()> {
+        for part in &self.parts {
+            let schema = &part.table.schema;
+            for change in &part.changes {
+                match change {
+                    Change::Row(row) => batch.put_row(schema, &part.key, false, row)?,
+                    Change::Static(row) => batch.put_row(schema, &part.key, true, row)?,
+                    Change::Range(range, deletion) => {
+                        batch.put_range_deletion(schema, &part.key, range, Some(*deletion));
+                    }
+                    Change::Partition(deletion) => {
+                        batch.put_partition_deletion(schema, &part.key, Some(*deletion));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn change_bytes(change: &Change) -> usize {
+    const DELETION: usize = 12;
+    match change {
+        Change::Row(row) | Change::Static(row) => {
+            let cells: usize = row.all_cells().map(cell_bytes).sum();
+            let paths: usize =
+                row.complex.iter().flat_map(|c| &c.cells).map(|(path, _)| path.order().len()).sum();
+            let deletions = row.complex.iter().filter(|c| c.deletion.is_some()).count();
+            let marker = if row.liveness.is_some() { 8 } else { 0 };
+            let deletion = if row.deletion.is_some() { DELETION } else { 0 };
+            row.clustering.order().len() + cells + paths + deletions * DELETION + marker + deletion
+        }
+        Change::Range(range, _) => DELETION + range.start.prefix().len() + range.end.prefix().len(),
+        Change::Partition(_) => DELETION,
+    }
+}
+
+fn cell_bytes(cell: &Cell) -> usize {
+    16 + cell.value.as_ref().map_or(0, |value| value.len())
+}
