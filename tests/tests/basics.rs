@@ -368,3 +368,19 @@ fn what_a_slip_of_the_pen_gets_to_read() {
     assert!(text.contains(r#""temperature": 1.5"#) && text.len() < 300, "{text}");
     db.close().unwrap();
 }
+
+#[test]
+fn counts_and_totals_keep_to_limits() {
+    let (_dir, db, table) = still("limited-count");
+    for n in 0..50 {
+        table.insert(&row!["s", day(n / 10), at(i64::from(n)), "x", f64::from(n)]).unwrap();
+    }
+    db.flush().unwrap();
+    assert_eq!(table.scan().count().unwrap(), 50);
+    assert_eq!(table.scan().limit(7).count().unwrap(), 7);
+    assert_eq!(table.scan().limit(70).count().unwrap(), 50);
+    assert_eq!(table.scan().per_partition_limit(3).count().unwrap(), 15);
+    let first: f64 = table.slice(&row!["s", day(0)], ..).limit(2).sum("temperature").unwrap();
+    assert_eq!(first, 9.0 + 8.0, "the newest come first");
+    assert!(format!("{:?}", table.scan().rows().unwrap()).contains("main.readings"));
+}

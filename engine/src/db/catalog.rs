@@ -2,7 +2,7 @@
 
 use crate::db::DEFAULT_KEYSPACE;
 use crate::env::{DataDir, Env};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::Manifest;
 use crate::manifest::directory::{Found, inspect};
 use crate::manifest::edit::{Edit, Keyspace};
@@ -52,6 +52,18 @@ impl Catalog {
         match self {
             Self::Open(manifest) => manifest.apply(edits),
             Self::Fixed(_) => Err(Error::closed("the store was opened read-only")),
+        }
+    }
+
+    /// Makes the loss of its last records noticeable from now on, before anything goes that could make up for it. A full disk is no
+    /// reason against going on: what goes gives space.
+    pub(crate) fn protect(&mut self) -> Result<()> {
+        match self {
+            Self::Open(manifest) => match manifest.protect() {
+                Err(error) if error.kind() == ErrorKind::NoSpace => Ok(()),
+                done => done,
+            },
+            Self::Fixed(_) => Ok(()),
         }
     }
 

@@ -231,6 +231,7 @@ impl Inner {
         let view = state.view();
         view.files.iter().for_each(|file| file.mark_obsolete());
         self.commit.change_view(&state, |view, _| Ok(self.emptied(view)))?;
+        self.manifest.lock().protect()?;
         if let Some(log) = self.commit.log() {
             log.forget_table(id)?;
         }

@@ -339,6 +339,7 @@ impl Inner {
 
     /// Tells the log that a table is in files up to `position`.
     pub(crate) fn log_flushed(&self, id: TableId, position: LogPosition) -> Result<()> {
+        self.manifest.lock().protect()?;
         if let Some(log) = self.commit.log() {
             log.mark_flushed(id, position)?;
         }

@@ -147,6 +147,7 @@ impl Inner {
         dirty.retain(|id| self.commit.tables.get(*id).is_ok_and(|table| !table.view().active.is_empty()));
         *self.replayed.lock() = Replayed { last_segment: summary.last_segment, dirty: dirty.clone() };
         if dirty.is_empty() && summary.last_segment > 0 && !self.read_only {
+            self.manifest.lock().protect()?;
             crate::commitlog::remove_replayed(&*self.env, &self.dir, summary.last_segment)?;
             self.replayed.lock().last_segment = 0;
         }

@@ -24,6 +24,12 @@ impl Batches {
     }
 }
 
+impl std::fmt::Debug for Batches {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Batches").field("ended", &self.0.is_none()).finish_non_exhaustive()
+    }
+}
+
 impl Iterator for Batches {
     type Item = Result<Arc<Batch>>;
 

@@ -374,12 +374,12 @@ impl Select {
     /// count and nothing overlaps, expired or was deleted.
     ///
     /// # Errors
-    /// What is wrong with the query (limits and pages among it), or the read's.
+    /// What is wrong with the query, or the read's.
     pub fn totals(self, columns: &[&str]) -> Result<Totals> {
         totals(self.columns(columns).reader()?)
     }
 
-    /// The number of rows.
+    /// The number of rows, of at most as many as the limits allow.
     ///
     /// # Errors
     /// As [`Select::totals`].

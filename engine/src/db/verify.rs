@@ -5,8 +5,15 @@ use crate::db::Db;
 use crate::encoding::mutation::{BatchReader, OpBody};
 use crate::error::{Error, Result};
 use crate::manifest::check;
+use crate::model::schema::TableSchema;
 use crate::options::ReplayMode;
+use crate::sstable::reader::SsTable;
+use crate::sstable::verify::Verified;
+use parking_lot::Mutex;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What [`Db::verify`] found.
 #[derive(Debug, Default)]
@@ -47,19 +54,19 @@ impl Db {
         if let Err(error) = check::check(&inner.manifest.lock().version()) {
             report.problems.push(error);
         }
-        for table in inner.commit.tables.all() {
-            let view = table.view();
-            for file in &view.files {
-                report.files += 1;
-                report.bytes += file.meta().size_bytes;
-                match file.verify() {
-                    Ok(checked) => {
-                        report.blocks += checked.blocks;
-                        report.partitions += checked.partitions;
-                        report.rows += checked.rows;
-                    }
-                    Err(error) => report.problems.push(error.in_table(view.schema.full_name())),
+        let views: Vec<_> = inner.commit.tables.all().iter().map(|table| table.view()).collect();
+        let files: Vec<_> =
+            views.iter().flat_map(|view| view.files.iter().map(|file| (&view.schema, file))).collect();
+        for ((schema, file), checked) in files.iter().zip(self.verify_files(&files)) {
+            report.files += 1;
+            report.bytes += file.meta().size_bytes;
+            match checked {
+                Ok(checked) => {
+                    report.blocks += checked.blocks;
+                    report.partitions += checked.partitions;
+                    report.rows += checked.rows;
                 }
+                Err(error) => report.problems.push(error.in_table(schema.full_name())),
             }
         }
         let mut records = 0;
@@ -83,6 +90,31 @@ impl Db {
             Err(error) => report.problems.push(error),
         }
         Ok(report)
+    }
+
+    /// Checks files, several at a time; the results in their order.
+    fn verify_files(&self, files: &[(&Arc<TableSchema>, &Arc<SsTable>)]) -> Vec<Result<Verified>> {
+        // A store that was asked to do everything inside the caller's calls gets no threads here either.
+        let alone = !self.inner.background && !self.inner.read_only;
+        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let threads = if alone { 1 } else { cores.min(files.len()) };
+        let next = AtomicUsize::new(0);
+        let done = Mutex::new(Vec::with_capacity(files.len()));
+        let work = || {
+            while let Some((n, (_, file))) =
+                Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, files.get(n)?)))
+            {
+                let checked = file.verify();
+                done.lock().push((n, checked));
+            }
+        };
+        std::thread::scope(|scope| {
+            (1..threads).for_each(|_| drop(scope.spawn(work)));
+            work();
+        });
+        let mut done = done.into_inner();
+        done.sort_by_key(|(n, _)| *n);
+        done.into_iter().map(|(_, checked)| checked).collect()
     }
 
     /// The live files of a table, oldest first, by path.

@@ -163,6 +163,17 @@ impl Manifest {
         if current == self.current { Ok(()) } else { current.write(&*self.env, &self.dir) }
     }
 
+    /// Has `CURRENT` say how long the manifest is now, so that the loss of its end would be noticed also after a crash: before the log goes
+    /// that could make up for the loss.
+    ///
+    /// # Errors
+    /// As [`Manifest::close`].
+    pub fn protect(&mut self) -> Result<()> {
+        self.close()?;
+        self.current.bytes = self.bytes;
+        Ok(())
+    }
+
     fn check_writable(&self) -> Result<()> {
         match &self.failed {
             None => Ok(()),

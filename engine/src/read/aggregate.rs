@@ -100,18 +100,20 @@ pub struct Totals {
     pub blocks_from_index: u64,
 }
 
-/// Adds up what `reader` would hand out. Its query must be without limits and pages: a total is of all rows.
+/// Adds up what `reader` would hand out. Limits hold: then the rows themselves are read, the index cannot tell which of a block's come
+/// first.
 ///
 /// # Errors
-/// `Invalid` if the query is limited; those of [`Reader::next_batch`].
+/// `Invalid` for a page; those of [`Reader::next_batch`].
 pub fn totals(mut reader: Reader) -> Result<Totals> {
     let query = reader.query();
-    if query.limit.is_some() || query.per_partition_limit.is_some() || query.page_rows.is_some() {
-        return Err(Error::invalid("totals are of all rows: a limit or page has no meaning for them"));
+    if query.page_rows.is_some() {
+        return Err(Error::invalid("totals are of all rows: a page has no meaning for them"));
     }
+    let limited = query.limit.is_some() || query.per_partition_limit.is_some();
     let columns = query.columns.len();
     // A write time before a column's drop hides values and even rows, which the index does not know.
-    let indexed = query.columns.schema().dropped().is_empty();
+    let indexed = !limited && query.columns.schema().dropped().is_empty();
     let zones = Arc::new(Zones(Mutex::new(Totals {
         columns: vec![ColumnTotals::default(); columns],
         ..Totals::default()

@@ -449,5 +449,10 @@ fn totals_leave_out_what_has_expired_in_a_block() {
     assert_eq!((read(9), read(10)), ((2, Some((1, 2, 3)), 1), (1, Some((1, 1, 1)), 0)));
     let mut query = Query::new(Projection::of(&store.view.schema, &["v"]).unwrap());
     query.limit = Some(1);
-    assert!(totals(read_tokens(store.snapshot(), TokenRange::ALL, query, 9).unwrap()).is_err());
+    let total =
+        |query: &Query| totals(read_tokens(store.snapshot(), TokenRange::ALL, query.clone(), 9).unwrap());
+    let limited = total(&query).unwrap();
+    assert_eq!((limited.rows, limited.columns[0].ints), (1, Some((1, 1, 1))));
+    query.page_rows = Some(1);
+    assert!(total(&query).is_err());
 }

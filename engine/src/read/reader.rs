@@ -194,6 +194,13 @@ pub struct Rows {
     next: usize,
 }
 
+impl std::fmt::Debug for Rows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let table = self.reader.snapshot.view().schema.full_name();
+        f.debug_struct("Rows").field("table", &table).finish_non_exhaustive()
+    }
+}
+
 impl Rows {
     /// The reader, for its page state and counts.
     pub fn reader(&self) -> &Reader {

@@ -1,19 +1,21 @@
 //! Reads a whole file again and checks everything that can be checked without another source.
 //!
 //! Checksums of all sections and blocks, the order of partitions and items, the index against the blocks, the filter against
-//! every key, the statistics against the contents, and the card that the manifest keeps against the statistics.
+//! every key, the statistics against the contents, and the card that the manifest keeps against the statistics. In one pass: each block
+//! is decoded once, and its rows go by both checks.
 
 use crate::encoding::compress::Codec;
 use crate::error::{Error, Result};
-use crate::model::clustering::{Bound, Clustering};
-use crate::model::fragment::Fragment;
-use crate::model::key::{DecoratedKey, TokenRange};
+use crate::model::clustering::ClusteringRange;
+use crate::model::fragment::RangeBound;
+use crate::model::key::DecoratedKey;
 use crate::model::life::{Deletion, NEVER};
 use crate::model::row::Row;
 use crate::model::schema::TableSchema;
 use crate::sstable::block::builder::BlockBuilder;
 use crate::sstable::block::decoded::{DecodedBlock, ItemKind};
 use crate::sstable::block::rows::Projection;
+use crate::sstable::block::summary::BlockSummary;
 use crate::sstable::footer::HEADER_BYTES;
 use crate::sstable::index::BlockEntry;
 use crate::sstable::index_page::encode_page;
@@ -50,18 +52,33 @@ impl SsTable {
             return Err(wrong(sections.schema, format!("the file is of table {}", table.id.0)));
         }
         check_card(self.meta(), &statistics.card).map_err(|text| wrong(sections.statistics, text))?;
-        let collected = self.verify_blocks()?;
+        let mut walk = Walk {
+            builder: BlockBuilder::new(Arc::clone(self.layout()?), Codec::None),
+            projection: Projection::all(self.layout()?),
+            row: Row::default(),
+            contents: Contents { card: &statistics.card, key: None, place: Place::Start, open: None },
+            partitions: 0,
+            rows: 0,
+        };
+        let collected = self.verify_blocks(&mut walk)?;
         let counted = Counted::of(&collected);
         if counted != Counted::stated(&statistics) {
             let text = format!("statistics say {:?}, the blocks {counted:?}", Counted::stated(&statistics));
             return Err(wrong(sections.statistics, text));
         }
-        let (partitions, rows) = self.verify_contents(&statistics)?;
+        let Walk { contents, partitions, rows, .. } = walk;
+        contents.end().map_err(|text| wrong(sections.index, text))?;
+        let card = &statistics.card;
+        if (partitions, rows) != (card.partitions, card.rows) || contents.key.as_ref() != Some(&card.last) {
+            let text = format!("{partitions} partitions and {rows} rows, the statistics say otherwise");
+            return Err(wrong(sections.statistics, text));
+        }
         Ok(Verified { blocks: collected.blocks, partitions, rows, bytes: bytes.len() as u64 })
     }
 
-    /// The index against the blocks: they fill the file without gaps, and their checksums and shapes are right.
-    fn verify_blocks(self: &Arc<Self>) -> Result<Collector> {
+    /// The blocks against the index and among each other: they fill the file without gaps, their checksums and shapes are right, and the index
+    /// says of each what is in it. `walk` takes in the contents.
+    fn verify_blocks(self: &Arc<Self>, walk: &mut Walk<'_>) -> Result<Collector> {
         let (_, sections) = self.bytes_and_sections()?;
         let mut collector = Collector::default();
         let mut at = HEADER_BYTES as u64;
@@ -84,7 +101,8 @@ impl SsTable {
                     return Err(wrong("the block does not continue the one before"));
                 }
             }
-            if !same_summary(&rebuilt(&block, &entry)?, &entry) {
+            let summary = self.walk_block(&block, &entry, walk)?;
+            if !same_summary(&BlockEntry { summary, ..BlockEntry::clone(&entry) }, &entry) {
                 return Err(wrong("the index describes other contents than the block has"));
             }
             let p = block.partitions() - 1;
@@ -105,57 +123,68 @@ impl SsTable {
         Ok(collector)
     }
 
-    /// Everything in the blocks: order, ranges of the card, membership in the filter. Returns partitions and rows.
-    fn verify_contents(self: &Arc<Self>, statistics: &Statistics) -> Result<(u64, u64)> {
+    /// Everything in one block: order, ranges of the card, membership in the filter. Returns what the index should say of it.
+    fn walk_block(
+        &self,
+        block: &DecodedBlock,
+        entry: &BlockEntry,
+        walk: &mut Walk<'_>,
+    ) -> Result<BlockSummary> {
         let (_, sections) = self.bytes_and_sections()?;
-        let mut check = Contents { card: &statistics.card, key: None, place: Place::Start, open: None };
-        let (mut partitions, mut rows) = (0, 0);
-        for fragment in self.scan(TokenRange::ALL)? {
-            let fragment = fragment?;
-            match &fragment {
-                Fragment::Partition { key, .. } => {
-                    partitions += 1;
-                    if !self.may_contain(key)? {
-                        let text = format!("the filter does not know partition {:?}", key.key);
-                        return Err(self.place_error(Error::malformed(text), sections.filter));
-                    }
+        let placed = |error: Error| self.place_error(error, entry.offset);
+        let Walk { builder, projection, row, contents, partitions, rows } = walk;
+        let wrong = |contents: &Contents<'_>, text: String| {
+            let key = contents.key.as_ref().map(|key| format!(" in partition {:?}", key.key));
+            placed(Error::malformed(format!("{text}{}", key.unwrap_or_default())))
+        };
+        for p in 0..block.partitions() {
+            let partition = block.partition(p);
+            builder.begin_partition(partition.key, partition.deletion).map_err(placed)?;
+            if p > 0 || !entry.continues {
+                *partitions += 1;
+                let key = DecoratedKey::new(partition.key);
+                if !self.may_contain(&key)? {
+                    let text = format!("the filter does not know partition {:?}", key.key);
+                    return Err(self.place_error(Error::malformed(text), sections.filter));
                 }
-                Fragment::Static(_) | Fragment::Row(_) => rows += 1,
-                Fragment::Bound(_) => {}
+                contents.partition(key, partition.deletion).map_err(|text| wrong(contents, text))?;
             }
-            check.next(&fragment).map_err(|text| {
-                let key = check.key.as_ref().map(|key| format!(" in partition {:?}", key.key));
-                let text = format!("{text}{}", key.unwrap_or_default());
-                self.place_error(Error::malformed(text), HEADER_BYTES as u64)
-            })?;
+            for i in partition.items {
+                let kind = block.kind(i);
+                if kind == ItemKind::Bound {
+                    let bound = block.bound(i).map_err(placed)?;
+                    builder.push_bound(&bound).map_err(placed)?;
+                    contents.bound(&bound).map_err(|text| wrong(contents, text))?;
+                    continue;
+                }
+                *rows += 1;
+                block.read_row(i, projection, row).map_err(placed)?;
+                let checked = match kind {
+                    ItemKind::Static => {
+                        builder.push_static(row).map_err(placed)?;
+                        contents.static_row(row)
+                    }
+                    _ => {
+                        builder.push_row(row).map_err(placed)?;
+                        contents.regular_row(row)
+                    }
+                };
+                checked.map_err(|text| wrong(contents, text))?;
+            }
         }
-        check.end().map_err(|text| self.place_error(Error::malformed(text), sections.index))?;
-        let card = &statistics.card;
-        if (partitions, rows) != (card.partitions, card.rows) || check.key.as_ref() != Some(&card.last) {
-            let text = format!("{partitions} partitions and {rows} rows, the statistics say otherwise");
-            return Err(self.place_error(Error::malformed(text), sections.statistics));
-        }
-        Ok((partitions, rows))
+        builder.sum_up(block.open_deletion()).map_err(placed)
     }
 }
 
-/// What the index should say of a block: its contents, summed up anew.
-fn rebuilt(block: &DecodedBlock, entry: &BlockEntry) -> Result<BlockEntry> {
-    let mut builder = BlockBuilder::new(Arc::clone(block.schema()), Codec::None);
-    let projection = Projection::all(block.schema());
-    for p in 0..block.partitions() {
-        let partition = block.partition(p);
-        builder.begin_partition(partition.key, partition.deletion)?;
-        for i in partition.items {
-            match block.kind(i) {
-                ItemKind::Static => builder.push_static(&block.to_row(i, &projection)?)?,
-                ItemKind::Row => builder.push_row(&block.to_row(i, &projection)?)?,
-                ItemKind::Bound => builder.push_bound(&block.bound(i)?)?,
-            }
-        }
-    }
-    let summary = builder.finish(&mut Vec::new(), entry.continues, block.open_deletion())?;
-    Ok(BlockEntry { summary, ..entry.clone() })
+/// What goes along with a pass over a file.
+struct Walk<'a> {
+    /// Sums up the contents of each block anew.
+    builder: BlockBuilder,
+    projection: Projection,
+    row: Row,
+    contents: Contents<'a>,
+    partitions: u64,
+    rows: u64,
 }
 
 /// Whether two entries are written as the same bytes, in which NaN is equal to itself.
@@ -169,7 +198,7 @@ fn same_summary(one: &BlockEntry, other: &BlockEntry) -> bool {
 }
 
 /// The manifest's card against the file's.
-fn check_card(manifest: &FileMeta, file: &FileMeta) -> std::result::Result<(), String> {
+fn check_card(manifest: &FileMeta, file: &FileMeta) -> Checked {
     // A file may be moved to another level or number without being rewritten.
     let file = FileMeta { id: manifest.id, level: manifest.level, ..file.clone() };
     match *manifest == file {
@@ -221,7 +250,12 @@ impl Counted {
     }
 }
 
-/// Follows the contents and checks each fragment against the one before and the card.
+/// What is wrong, in words.
+type Checked = std::result::Result<(), String>;
+
+const OUTSIDE: &str = "an item stands outside of the card's clustering range";
+
+/// Follows the contents and checks each item against the one before and the card.
 struct Contents<'a> {
     card: &'a FileMeta,
     key: Option<DecoratedKey>,
@@ -230,66 +264,66 @@ struct Contents<'a> {
 }
 
 impl Contents<'_> {
-    fn next(&mut self, fragment: &Fragment) -> std::result::Result<(), String> {
-        match fragment {
-            Fragment::Partition { key, deletion } => {
-                self.end()?;
-                if self.key.as_ref().is_none_or(|last| last >= key) && self.key.is_some() {
-                    return Err("partitions are out of order".into());
-                }
-                if self.key.is_none() && *key != self.card.first {
-                    return Err("the first partition is not the card's".into());
-                }
-                self.key = Some(key.clone());
-                self.place = Place::Start;
-                deletion.map_or(Ok(()), |deletion| self.deletion(deletion))
-            }
-            Fragment::Static(row) => {
-                if !matches!(self.place, Place::Start) {
-                    return Err("a static row is out of place".into());
-                }
-                self.place = Place::Static;
-                self.row(row)
-            }
-            Fragment::Row(row) => {
-                if !self.place.before_row(&row.clustering) {
-                    return Err("rows are out of order".into());
-                }
-                self.inside(&Bound::before(row.clustering.order()), &Bound::after(row.clustering.order()))?;
-                self.place = Place::Row(Clustering::clone(&row.clustering));
-                self.row(row)
-            }
-            Fragment::Bound(bound) => {
-                if !self.place.before_bound(&bound.at) {
-                    return Err("range bounds are out of order".into());
-                }
-                self.inside(&bound.at, &bound.at)?;
-                self.place = Place::Bound(bound.at.clone());
-                self.open = bound.deletion;
-                bound.deletion.map_or(Ok(()), |deletion| self.deletion(deletion))
-            }
+    fn partition(&mut self, key: DecoratedKey, deletion: Option<Deletion>) -> Checked {
+        self.end()?;
+        if self.key.as_ref().is_some_and(|last| *last >= key) {
+            return Err("partitions are out of order".into());
         }
+        if self.key.is_none() && key != self.card.first {
+            return Err("the first partition is not the card's".into());
+        }
+        self.key = Some(key);
+        self.place = Place::Start;
+        deletion.map_or(Ok(()), |deletion| self.deletion(deletion))
     }
 
-    fn end(&self) -> std::result::Result<(), String> {
+    fn static_row(&mut self, row: &Row) -> Checked {
+        if !matches!(self.place, Place::Start) {
+            return Err("a static row is out of place".into());
+        }
+        self.place = Place::Static;
+        self.row(row)
+    }
+
+    fn regular_row(&mut self, row: &Row) -> Checked {
+        if !self.place.before_row(&row.clustering) {
+            return Err("rows are out of order".into());
+        }
+        let order = row.clustering.order();
+        let inside =
+            |range: &ClusteringRange| range.start.cmp_row(order).is_lt() && range.end.cmp_row(order).is_gt();
+        if !self.card.clustering.as_ref().is_some_and(inside) {
+            return Err(OUTSIDE.into());
+        }
+        self.place = Place::Row(row.clustering.clone());
+        self.row(row)
+    }
+
+    fn bound(&mut self, bound: &RangeBound) -> Checked {
+        if !self.place.before_bound(&bound.at) {
+            return Err("range bounds are out of order".into());
+        }
+        match &self.card.clustering {
+            Some(range) if range.start <= bound.at && bound.at <= range.end => {}
+            _ => return Err(OUTSIDE.into()),
+        }
+        self.place = Place::Bound(bound.at.clone());
+        self.open = bound.deletion;
+        bound.deletion.map_or(Ok(()), |deletion| self.deletion(deletion))
+    }
+
+    fn end(&self) -> Checked {
         match self.open {
             Some(_) => Err("a range deletion is not ended".into()),
             None => Ok(()),
         }
     }
 
-    fn inside(&self, start: &Bound, end: &Bound) -> std::result::Result<(), String> {
-        match &self.card.clustering {
-            Some(range) if range.start <= *start && *end <= range.end => Ok(()),
-            _ => Err("an item stands outside of the card's clustering range".into()),
-        }
-    }
-
-    fn deletion(&self, deletion: Deletion) -> std::result::Result<(), String> {
+    fn deletion(&self, deletion: Deletion) -> Checked {
         self.times(deletion.timestamp, deletion.local)
     }
 
-    fn times(&self, timestamp: i64, second: i64) -> std::result::Result<(), String> {
+    fn times(&self, timestamp: i64, second: i64) -> Checked {
         let card = self.card;
         let within = (card.min_timestamp..=card.max_timestamp).contains(&timestamp)
             && second <= card.max_local
@@ -297,7 +331,7 @@ impl Contents<'_> {
         if within { Ok(()) } else { Err("a time lies outside of the card's ranges".into()) }
     }
 
-    fn row(&self, row: &Row) -> std::result::Result<(), String> {
+    fn row(&self, row: &Row) -> Checked {
         if let Some(life) = row.liveness {
             self.times(life.timestamp, life.expiry)?;
         }

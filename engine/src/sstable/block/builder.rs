@@ -308,18 +308,7 @@ impl BlockBuilder {
         continued: bool,
         open_deletion: Option<Deletion>,
     ) -> Result<BlockSummary> {
-        if self.is_empty() {
-            return Err(Error::invalid("a block without partitions cannot be written"));
-        }
-        if let Some(deletion) = open_deletion {
-            self.zone.note_deletion(deletion);
-            self.zone.range_tombstones += 1;
-        }
-        let (statics, rows) = (self.static_rows, self.rows);
-        for (slot, column) in self.columns.iter_mut().enumerate() {
-            column.pad(if self.schema.slots(true).contains(&slot) { statics } else { rows });
-        }
-        let summary = self.summary();
+        let summary = self.complete(open_deletion)?;
         self.writer.clear();
         let relative = self.write_items(open_deletion);
         self.write_columns();
@@ -334,6 +323,31 @@ impl BlockBuilder {
         put_checksum(out, start);
         self.clear();
         Ok(summary)
+    }
+
+    /// What [`BlockBuilder::finish`] would return, without writing the block.
+    ///
+    /// # Errors
+    /// As [`BlockBuilder::finish`].
+    pub fn sum_up(&mut self, open_deletion: Option<Deletion>) -> Result<BlockSummary> {
+        let summary = self.complete(open_deletion)?;
+        self.clear();
+        Ok(summary)
+    }
+
+    fn complete(&mut self, open_deletion: Option<Deletion>) -> Result<BlockSummary> {
+        if self.is_empty() {
+            return Err(Error::invalid("a block without partitions cannot be written"));
+        }
+        if let Some(deletion) = open_deletion {
+            self.zone.note_deletion(deletion);
+            self.zone.range_tombstones += 1;
+        }
+        let (statics, rows) = (self.static_rows, self.rows);
+        for (slot, column) in self.columns.iter_mut().enumerate() {
+            column.pad(if self.schema.slots(true).contains(&slot) { statics } else { rows });
+        }
+        Ok(self.summary())
     }
 
     /// Writes all lanes but the columns'. Returns whether write times are relative to the first clustering column.
