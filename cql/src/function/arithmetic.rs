@@ -27,9 +27,10 @@ static OVERLOADS: LazyLock<[Vec<Arc<Function>>; 5]> = LazyLock::new(|| OPERATORS
 
 static NEGATIONS: LazyLock<Vec<Arc<Function>>> = LazyLock::new(|| {
     let negation = |ty: &CqlType| {
-        let returns = width(ty).result();
-        let (of, to) = (ty.clone(), returns.clone());
-        Function::strict("-", vec![ty.clone()], returns, move |_, args| Ok(negate(arg(args, 0), &of, &to)))
+        let of = ty.clone();
+        Function::strict("_negate", vec![ty.clone()], ty.clone(), move |_, args| {
+            Ok(negate(arg(args, 0), &of))
+        })
     };
     NUMERIC.iter().map(negation).collect()
 });
@@ -216,7 +217,7 @@ where
     }
 }
 
-fn negate(bytes: &[u8], ty: &CqlType, to: &CqlType) -> Wire {
+fn negate(bytes: &[u8], ty: &CqlType) -> Wire {
     let negated = match Number::decode(bytes, ty)? {
         Number::Integer(number) => Number::Integer(number.wrapping_neg()),
         Number::Float(number) => Number::Float(-number),
@@ -224,7 +225,7 @@ fn negate(bytes: &[u8], ty: &CqlType, to: &CqlType) -> Wire {
         Number::Varint(number) => Number::Varint(-number),
         Number::Decimal(number) => Number::Decimal(decimal::negate(&number)),
     };
-    negated.encode(to).ok()
+    negated.encode(ty).ok()
 }
 
 /// A timestamp or date so much later or earlier.

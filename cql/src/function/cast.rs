@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use skep_engine::model::bytes::Bytes;
 use skep_engine::model::codec;
-use skep_engine::{CqlType, Value};
+use skep_engine::{CqlType, Decimal, Value};
 
 use crate::error::{CqlError, Result};
 use crate::function::number::{NUMERIC, Number, is_numeric};
@@ -68,9 +68,15 @@ pub fn apply(bytes: &[u8], from: &CqlType, to: &CqlType) -> Result<Wire> {
         CqlType::Timestamp | CqlType::Date => Ok(convert(bytes, from, to)),
         CqlType::Bigint if *from == CqlType::Timestamp => Ok(Some(Bytes::new(bytes))),
         to if is_numeric(to) && is_numeric(from) => {
-            let Some(number) = Number::decode(bytes, from) else { return Ok(None) };
+            let Some(mut number) = Number::decode(bytes, from) else { return Ok(None) };
+            // By the digits that the float prints with, not by those of the double that it is equal to.
+            if let (Number::Float(float), CqlType::Decimal) = (&number, to)
+                && let Ok(decimal) = Decimal::parse(&java::float(*float))
+            {
+                number = Number::Decimal(decimal);
+            }
             number.encode(to).map(Some).map_err(|fault| {
-                CqlError::function(format!("execution of 'system.castas{to}[{from}]' failed: {fault}"))
+                CqlError::function(format!("execution of 'system.cast_as_{to}[{from}]' failed: {fault}"))
             })
         }
         to => Err(CqlError::invalid(format!("a value of type {from} cannot be cast to {to}"))),
@@ -78,7 +84,7 @@ pub fn apply(bytes: &[u8], from: &CqlType, to: &CqlType) -> Result<Wire> {
 }
 
 fn cast(from: CqlType, to: CqlType) -> Arc<Function> {
-    let name = format!("castas{to}");
+    let name = format!("cast_as_{to}");
     let (source, target) = (from.clone(), to.clone());
     Function::strict(&name, vec![from], to, move |_, args| apply(arg(args, 0), &source, &target))
 }

@@ -16,7 +16,7 @@ use crate::function::java;
 /// Digits that sums, differences and products are rounded to.
 pub(crate) const MAX_DIGITS: u64 = 10_000;
 /// Zeros that an operation may append to an operand.
-const MAX_EXPANSION: u64 = 1_000_000;
+const MAX_EXPANSION: u64 = 100_000;
 /// Digits that a quotient has at least, behind the point and in all.
 pub(crate) const MIN_DIGITS: i64 = 32;
 /// Digits behind the point that a quotient has at most.
@@ -204,8 +204,7 @@ pub(crate) fn divide(left: &Decimal, right: &Decimal) -> Outcome {
     let to = (MIN_DIGITS - (top(left) - top(right)))
         .max(left.scale.into())
         .max(right.scale.into())
-        .max(MIN_DIGITS)
-        .min(MAX_SCALE);
+        .clamp(MIN_DIGITS, MAX_SCALE);
     strip_trailing_zeros(divide_to_scale(left, right, to, Rounding::HalfUp)?)
 }
 

@@ -11,8 +11,11 @@ use sha2::{Sha224, Sha256, Sha384, Sha512, Sha512_224, Sha512_256};
 /// The algorithm where none is named.
 pub(crate) const DEFAULT: &str = "SHA-256";
 
+/// From bytes to their hash.
+pub(crate) type Hash = fn(&[u8]) -> Vec<u8>;
+
 /// The hash function named `name`, in either case.
-pub(crate) fn function(name: &str) -> Option<fn(&[u8]) -> Vec<u8>> {
+pub(crate) fn function(name: &str) -> Option<Hash> {
     Some(match name.to_ascii_uppercase().as_str() {
         "MD5" => |bytes| Md5::digest(bytes).to_vec(),
         "SHA" | "SHA1" | "SHA-1" => |bytes| Sha1::digest(bytes).to_vec(),

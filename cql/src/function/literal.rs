@@ -3,8 +3,8 @@
 //! `term` asks [`fit`] when it chooses among overloads, [`preferred_type`] where nothing else says a type, and [`parse`] for the value.
 
 use skep_engine::CqlType;
-use skep_engine::Decimal;
 use skep_engine::model::bytes::Bytes;
+use skep_engine::{Decimal, Uuid};
 
 use crate::error::{CqlError, Result};
 use crate::function::CallContext;
@@ -75,7 +75,8 @@ pub fn fit(kind: Literal, text: &str, ty: &CqlType) -> Fit {
 }
 
 /// The type of a constant that nothing else gives one: the smallest of `int`, `bigint` and `varint` for an integer, `ascii` for a text of
-/// it, `decimal` for a fraction that no `double` is equal to.
+/// it, `decimal` for a fraction that no `double` is equal to, `timeuuid` for a UUID of version 1. A hexadecimal constant of one byte counts
+/// as `tinyint`, as in Cassandra (which takes longer ones for that too): `1 + 0x01` is 2.
 #[must_use]
 pub fn preferred_type(kind: Literal, text: &str) -> CqlType {
     match kind {
@@ -89,7 +90,9 @@ pub fn preferred_type(kind: Literal, text: &str) -> CqlType {
             _ => CqlType::Double,
         },
         Literal::Boolean => CqlType::Boolean,
+        Literal::Uuid if Uuid::parse(text).is_ok_and(|uuid| uuid.version() == 1) => CqlType::Timeuuid,
         Literal::Uuid => CqlType::Uuid,
+        Literal::Hex if text.len() == 4 => CqlType::Tinyint,
         Literal::Hex => CqlType::Blob,
         Literal::Duration => CqlType::Duration,
     }
@@ -116,7 +119,7 @@ pub fn parse(cx: &CallContext, kind: Literal, text: &str, receiver: &ColumnSpec)
 /// # Errors
 /// `Invalid`: the text is none of the type.
 pub fn parse_as(cx: &CallContext, kind: Literal, text: &str, ty: &CqlType) -> Result<Bytes> {
-    if kind == Literal::Hex && matches!(ty.unfrozen(), CqlType::Blob) {
+    if kind == Literal::Hex {
         return Ok(Bytes::new(&hex(text.get(2..).unwrap_or_default())?));
     }
     Ok(Bytes::new(&from_text(cx, text, ty)?))

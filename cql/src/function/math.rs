@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use num_bigint::{BigInt, Sign};
+use num_bigint::Sign;
 use skep_engine::Decimal;
 
 use crate::error::CqlError;
@@ -100,6 +100,7 @@ fn precise(what: What, number: &Decimal) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use num_bigint::BigInt;
 
     #[test]
     fn rounding_is_javas() {

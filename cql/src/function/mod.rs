@@ -69,7 +69,8 @@ enum Body {
 
 /// A function for arguments of certain types.
 pub struct Function {
-    /// Its name in lower case, as in results' column names: `todate`, `to_date`; an operator's sign for one of those.
+    /// Its name in lower case, as in results' column names: `todate`, `to_date`. Of an operator its sign, of a minus before a value
+    /// `_negate`, of a cast `cast_as_int`.
     pub name: String,
     /// Types of its arguments.
     pub args: Vec<CqlType>,
@@ -182,7 +183,15 @@ impl fmt::Display for Function {
     /// The signature, as in the errors that list overloads: `system.todate : (timeuuid) -> date`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let args: Vec<String> = self.args.iter().map(type_name).collect();
-        write!(f, "system.{} : ({}) -> {}", self.name, args.join(", "), type_name(&self.returns))
+        let bare = self.name.starts_with(|c: char| c.is_ascii_lowercase());
+        let quote = if bare { "" } else { "\"" };
+        write!(
+            f,
+            "system.{quote}{}{quote} : ({}) -> {}",
+            self.name,
+            args.join(", "),
+            type_name(&self.returns)
+        )
     }
 }
 

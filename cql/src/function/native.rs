@@ -27,8 +27,7 @@ static FIXED: LazyLock<HashMap<String, Vec<Arc<Function>>>> = LazyLock::new(|| {
 type Make = fn(&str, Vec<CqlType>, Option<&CqlType>) -> Result<Arc<Function>>;
 
 /// Generic functions: name, name in results, parameters.
-const GENERIC: [(&str, &str, &[Parameter], Make); 23] = [
-    ("count", "count", &[Parameter::Any], |_, types, _| Ok(aggregate::count(first(types)))),
+const GENERIC: [(&str, &str, &[Parameter], Make); 22] = [
     ("min", "min", &[Parameter::AnyOrReceiver], |name, types, _| {
         Ok(aggregate::extreme(name, first(types), Ordering::Less))
     }),
@@ -38,7 +37,7 @@ const GENERIC: [(&str, &str, &[Parameter], Make); 23] = [
     ("tojson", "tojson", &[Parameter::Any], |name, types, _| Ok(json::to_function(name, first(types)))),
     ("to_json", "tojson", &[Parameter::Any], |name, types, _| Ok(json::to_function(name, first(types)))),
     ("fromjson", "fromjson", &[Parameter::Text], json::from_function),
-    ("from_json", "fromjson", &[Parameter::Text], json::from_function),
+    ("from_json", "from_json", &[Parameter::Text], json::from_function),
     ("map_keys", "map_keys", &[Parameter::Map], |name, types, _| {
         Ok(collection::entries(name, first(types), true))
     }),
@@ -102,6 +101,11 @@ pub fn candidates(name: &str, args: &[Argument], receiver: Option<&CqlType>) -> 
     if let Some(fixed) = FIXED.get(name) {
         return Ok(fixed.clone());
     }
+    // count takes anything, also what has no type.
+    if name == "count" {
+        let ty = args.first().and_then(|argument| argument.ty.clone());
+        return Ok(vec![aggregate::count(ty.unwrap_or(CqlType::Blob))]);
+    }
     match GENERIC.iter().find(|generic| generic.0 == name) {
         Some((_, shown, parameters, make)) => {
             Ok(vec![make(shown, infer(shown, parameters, args, receiver)?, receiver)?])
@@ -113,14 +117,17 @@ pub fn candidates(name: &str, args: &[Argument], receiver: Option<&CqlType>) -> 
 /// Whether there is a function of that name.
 #[must_use]
 pub fn exists(name: &str) -> bool {
-    name == "token" || FIXED.contains_key(name) || GENERIC.iter().any(|generic| generic.0 == name)
+    matches!(name, "token" | "count")
+        || FIXED.contains_key(name)
+        || GENERIC.iter().any(|generic| generic.0 == name)
 }
 
 /// The names of all functions, sorted.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
     let generic = GENERIC.iter().map(|generic| generic.0);
-    let mut names: Vec<&str> = FIXED.keys().map(String::as_str).chain(generic).chain(["token"]).collect();
+    let mut names: Vec<&str> =
+        FIXED.keys().map(String::as_str).chain(generic).chain(["token", "count"]).collect();
     names.sort_unstable();
     names
 }

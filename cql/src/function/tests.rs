@@ -367,6 +367,7 @@ fn casts() {
         ("float -10000000000.0", "decimal", "-1.0E+10"),
         ("float -10000000000.0", "text", "-1.0E10"),
         ("float 16777217", "decimal", "16777216"),
+        ("float 0.1", "decimal", "0.1"),
         ("double 1e300", "varint", "9223372036854775807"),
         ("double 1e300", "float", "Infinity"),
         ("double NaN", "int", "0"),
@@ -438,6 +439,7 @@ fn aggregates() {
         ("sum", "double", &["0.1", "0.2", "0.3"], "0.6"),
         ("avg", "decimal", &["1.10", "2.2"], "1.65"),
         ("avg", "decimal", &["-7", "2"], "-3"),
+        ("avg", "decimal", &["1.10", "2.205", "-7", "2", "3"], "0.261"),
         ("sum", "decimal", &["1.10", "2.2"], "3.30"),
     ] {
         assert_eq!(total(name, element, values), expected, "{name}({element}) of {values:?}");
@@ -493,6 +495,7 @@ fn constants() {
         (Integer, "29574000000000", "time", "08:12:54.000000000"),
         (Hex, "0XFF", "blob", "0xff"),
         (Hex, "0x", "blob", "0x"),
+        (Hex, "0x05", "tinyint", "5"),
         (Boolean, "TRUE", "boolean", "true"),
         (Duration, "-1mo2d3h", "duration", "-1mo2d3h"),
         (Uuid, "123E4567-E89B-12D3-A456-426614174000", "timeuuid", "123e4567-e89b-12d3-a456-426614174000"),
@@ -527,6 +530,7 @@ fn constants() {
         (Float, "NaN", "decimal", "unable to make BigDecimal from 'NaN'"),
         (Integer, "5", "duration", "Unable to convert '5' to a duration"),
         (Duration, "1d1y", "duration", "Invalid duration. The days should be after years"),
+        (Hex, "0x0506", "tinyint", "Invalid HEX constant (0x0506) for \"v\" of type tinyint"),
         (Hex, "0xabc", "blob", "cannot parse 'abc' as hex bytes"),
         (String, "256.0.0.1", "inet", "Unable to make inet address from '256.0.0.1'"),
         (Uuid, "550e8400-e29b-41d4-a716-446655440000", "timeuuid", "TimeUUID supports only version 1 UUIDs"),
@@ -540,6 +544,9 @@ fn constants() {
         (Float, "1.10", "double"),
         (Float, "1.12345678901234567890123", "decimal"),
         (Float, "NaN", "double"),
+        (Hex, "0x01", "tinyint"),
+        (Hex, "0x0102", "blob"),
+        (Uuid, "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "timeuuid"),
         (String, "a", "ascii"),
         (String, "\u{e4}", "text"),
     ] {
@@ -559,4 +566,85 @@ fn names_are_known() {
     assert!(!exists("length") && !exists("sqrt"));
     let overload = candidates("todate", &[], None).unwrap().remove(0);
     assert_eq!(overload.to_string(), "system.todate : (timeuuid) -> date");
+}
+
+/// Types that functions are tried with.
+fn any_type(choice: u8) -> CqlType {
+    let simple = [
+        "ascii",
+        "bigint",
+        "blob",
+        "boolean",
+        "counter",
+        "date",
+        "decimal",
+        "double",
+        "duration",
+        "float",
+        "inet",
+        "int",
+        "smallint",
+        "text",
+        "time",
+        "timestamp",
+        "timeuuid",
+        "tinyint",
+        "uuid",
+        "varint",
+        "list<int>",
+        "frozen<set<text>>",
+        "map<text, decimal>",
+        "tuple<int, text>",
+        "vector<float, 2>",
+        "list<decimal>",
+    ];
+    ty(simple[usize::from(choice) % simple.len()])
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_bytes_make_a_function_panic(
+        name in 0usize..300,
+        choices in proptest::collection::vec((proptest::prelude::any::<u8>(), proptest::option::of(proptest::collection::vec(proptest::prelude::any::<u8>(), 0..12))), 0..4),
+    ) {
+        let names = names();
+        let name = names[name % names.len()];
+        let types: Vec<CqlType> = choices.iter().map(|(choice, _)| any_type(*choice)).collect();
+        let values: Vec<Wire> = choices.into_iter().map(|(_, bytes)| bytes.map(|bytes| Bytes::new(&bytes))).collect();
+        let known: Vec<Argument> = types
+            .iter()
+            .map(|ty| Argument { text: "x".into(), ty: Some(ty.clone()), elements: None })
+            .collect();
+        for overload in candidates(name, &known, Some(&CqlType::Int)).unwrap_or_default() {
+            let _ = overload.call(&CONTEXT, &values);
+            if let Some(mut state) = overload.start() {
+                let _ = state.push(&values);
+                let _ = state.finish();
+            }
+        }
+        if let [left, right, ..] = types.as_slice() {
+            for operator in [Operator::Add, Operator::Subtract, Operator::Multiply, Operator::Divide, Operator::Modulo] {
+                for overload in arithmetic::candidates(operator).iter().filter(|o| o.args[0] == *left && o.args[1] == *right) {
+                    let _ = overload.call(&CONTEXT, &values[..2]);
+                }
+            }
+            for cast in cast::candidates(left) {
+                let _ = cast.call(&CONTEXT, &values[1..2]);
+            }
+            let _ = json::to_json(&values[0], left);
+        }
+    }
+
+    #[test]
+    fn no_text_makes_a_constant_or_json_panic(text in "\\PC{0,20}", json in "[\\[\\]{}\",:0-9a-u\\\\ .eE+-]{0,30}", choice in proptest::prelude::any::<u8>()) {
+        let of = any_type(choice);
+        for text in [&text, &json] {
+            if let Ok(bytes) = text::from_text(&CONTEXT, text, &of) {
+                proptest::prop_assert!(skep_engine::model::validate::validate(&bytes, &of).is_ok(), "{text} as {of}");
+            }
+            if let Ok(Some(bytes)) = json::from_json(&CONTEXT, text, &of) {
+                proptest::prop_assert!(skep_engine::model::validate::validate(&bytes, &of).is_ok(), "{text} as {of}");
+            }
+        }
+    }
 }

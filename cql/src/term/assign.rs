@@ -26,7 +26,9 @@ pub fn same(left: &CqlType, right: &CqlType) -> bool {
         (CqlType::List(a), CqlType::List(b)) | (CqlType::Set(a), CqlType::Set(b)) => same(a, b),
         (CqlType::Map(a, c), CqlType::Map(b, d)) => same(a, b) && same(c, d),
         (CqlType::Vector(a, n), CqlType::Vector(b, m)) => n == m && same(a, b),
-        (CqlType::Tuple(a), CqlType::Tuple(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (CqlType::Tuple(a), CqlType::Tuple(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
         (CqlType::Udt(a), CqlType::Udt(b)) => a.keyspace == b.keyspace && a.name == b.name,
         (a, b) => a == b,
     }

@@ -24,7 +24,8 @@ mod tests {
 
     #[test]
     fn wrong_bytes_are_told_in_cassandras_words() {
-        let message = |bytes: &[u8], ty: &CqlType| checked(&Bytes::new(bytes), ty).unwrap_err().message().to_owned();
+        let message =
+            |bytes: &[u8], ty: &CqlType| checked(&Bytes::new(bytes), ty).unwrap_err().message().to_owned();
         assert_eq!(message(&[1], &CqlType::Int), "Expected 4 or 0 byte int (1)");
         let tuple = CqlType::Tuple(vec![CqlType::Int]);
         assert_eq!(message(&[0, 0, 0, 4, 1], &tuple), "Not enough bytes to read 0th component");

@@ -51,7 +51,9 @@ impl Node {
         match self {
             Self::Constant(_) | Self::Late(..) => false,
             Self::Marker(..) => true,
-            Self::Map(entries, _) => entries.iter().any(|(key, value)| key.has_marker() || value.has_marker()),
+            Self::Map(entries, _) => {
+                entries.iter().any(|(key, value)| key.has_marker() || value.has_marker())
+            }
             Self::List(inner)
             | Self::Set(inner, _)
             | Self::Vector(inner, _)
@@ -65,9 +67,11 @@ impl Node {
     pub(crate) fn folded(self) -> Self {
         let constant = |node: &Self| matches!(node, Self::Constant(_));
         let foldable = match &self {
-            Self::List(inner) | Self::Set(inner, _) | Self::Vector(inner, _) | Self::Tuple(inner) | Self::Udt(inner, _) => {
-                inner.iter().all(constant)
-            }
+            Self::List(inner)
+            | Self::Set(inner, _)
+            | Self::Vector(inner, _)
+            | Self::Tuple(inner)
+            | Self::Udt(inner, _) => inner.iter().all(constant),
             Self::Map(entries, _) => entries.iter().all(|(key, value)| constant(key) && constant(value)),
             _ => false,
         };

@@ -114,7 +114,9 @@ impl<'a> Fits<'a> {
                 let fits = entries.iter().map(|(k, v)| self.fit(k, key).min(self.fit(v, value)));
                 fits.min().unwrap_or(Fit::Weak)
             }
-            (Expr::Tuple(items), CqlType::Tuple(types)) => self.fit_fields(items.iter(), types.iter(), types.len()),
+            (Expr::Tuple(items), CqlType::Tuple(types)) => {
+                self.fit_fields(items.iter(), types.iter(), types.len())
+            }
             (Expr::Tuple(items), CqlType::Udt(udt)) => {
                 self.fit_fields(items.iter(), udt.fields.iter().map(|(_, ty)| ty), udt.fields.len())
             }
@@ -122,7 +124,10 @@ impl<'a> Fits<'a> {
             (Expr::Udt(fields), CqlType::Udt(udt)) => {
                 let fits = |(name, value): &(_, Expr)| {
                     let name: &crate::syntax::ast::Name = name;
-                    udt.fields.iter().find(|(known, _)| *known == name.text).is_none_or(|(_, ty)| self.fit(value, ty) != Fit::No)
+                    udt.fields
+                        .iter()
+                        .find(|(known, _)| *known == name.text)
+                        .is_none_or(|(_, ty)| self.fit(value, ty) != Fit::No)
                 };
                 if fields.iter().all(fits) { Fit::Weak } else { Fit::No }
             }
@@ -135,11 +140,13 @@ impl<'a> Fits<'a> {
                 Ok(ty) => of_type(&ty, to).min(if self.ty(inner).is_some() { Fit::Exact } else { Fit::Weak }),
                 Err(_) => Fit::Weak,
             },
-            (Expr::Call { .. } | Expr::Binary(..) | Expr::Negate(_), to) => match self.function(expr, Some(to)) {
-                Ok(Some(function)) => of_type(&function.returns, to),
-                // An error inside is told better where the inner call is prepared.
-                Ok(None) | Err(_) => Fit::Weak,
-            },
+            (Expr::Call { .. } | Expr::Binary(..) | Expr::Negate(_), to) => {
+                match self.function(expr, Some(to)) {
+                    Ok(Some(function)) => of_type(&function.returns, to),
+                    // An error inside is told better where the inner call is prepared.
+                    Ok(None) | Err(_) => Fit::Weak,
+                }
+            }
             _ => Fit::No,
         }
     }
@@ -180,8 +187,12 @@ impl<'a> Fits<'a> {
                 Some(CqlType::Map(Box::new(key), Box::new(value)))
             }
             Expr::Tuple(items) if items.len() == 1 => self.ty(&items[0]),
-            Expr::Tuple(items) => items.iter().map(|item| self.ty(item)).collect::<Option<_>>().map(CqlType::Tuple),
-            Expr::TypeHint(ty, _) | Expr::Cast(_, ty) => self.scope.types.resolve(ty, self.scope.keyspace).ok(),
+            Expr::Tuple(items) => {
+                items.iter().map(|item| self.ty(item)).collect::<Option<_>>().map(CqlType::Tuple)
+            }
+            Expr::TypeHint(ty, _) | Expr::Cast(_, ty) => {
+                self.scope.types.resolve(ty, self.scope.keyspace).ok()
+            }
             Expr::Call { .. } | Expr::Binary(..) | Expr::Negate(_) => {
                 self.function(expr, None).ok().flatten().map(|function| function.returns.clone())
             }

@@ -82,8 +82,19 @@ impl Element<'_> {
 }
 
 /// `[a, b]`: a list or vector.
-pub(super) fn list(items: &[Expr], receiver: &ColumnSpec, fits: &Fits<'_>, markers: &mut Markers) -> Result<Node> {
-    let element = |kind, spec| Element { kind, what: "value", whole: receiver, spec, markers_allowed: kind == "vector" };
+pub(super) fn list(
+    items: &[Expr],
+    receiver: &ColumnSpec,
+    fits: &Fits<'_>,
+    markers: &mut Markers,
+) -> Result<Node> {
+    let element = |kind, spec| Element {
+        kind,
+        what: "value",
+        whole: receiver,
+        spec,
+        markers_allowed: kind == "vector",
+    };
     match receiver.ty.unfrozen() {
         CqlType::List(ty) => {
             let spec = value_of(receiver, ty);
@@ -110,13 +121,19 @@ pub(super) fn list(items: &[Expr], receiver: &ColumnSpec, fits: &Fits<'_>, marke
 }
 
 /// `{a, b}`.
-pub(super) fn set(items: &[Expr], receiver: &ColumnSpec, fits: &Fits<'_>, markers: &mut Markers) -> Result<Node> {
+pub(super) fn set(
+    items: &[Expr],
+    receiver: &ColumnSpec,
+    fits: &Fits<'_>,
+    markers: &mut Markers,
+) -> Result<Node> {
     let CqlType::Set(ty) = receiver.ty.unfrozen() else {
         let ty = type_name(&receiver.ty);
         return invalid(format!("Invalid set literal for {} of type {ty}", receiver.name));
     };
     let spec = value_of(receiver, ty);
-    let element = Element { kind: "set", what: "value", whole: receiver, spec: &spec, markers_allowed: false };
+    let element =
+        Element { kind: "set", what: "value", whole: receiver, spec: &spec, markers_allowed: false };
     Ok(Node::Set(element.all(items, fits, markers)?, (**ty).clone()).folded())
 }
 
@@ -132,8 +149,7 @@ pub(super) fn map(
         return invalid(format!("Invalid map literal for {} of type {ty}", receiver.name));
     };
     let (key_spec, value_spec) = (key_of(receiver, key), value_of(receiver, value));
-    let element =
-        |what, spec| Element { kind: "map", what, whole: receiver, spec, markers_allowed: false };
+    let element = |what, spec| Element { kind: "map", what, whole: receiver, spec, markers_allowed: false };
     let (keys, values) = (element("key", &key_spec), element("value", &value_spec));
     for (key, value) in entries {
         keys.check(key, fits)?;
@@ -174,7 +190,9 @@ pub(super) fn tuple(
         };
         if fits.fit(item, ty) == Fit::No {
             let (name, ty) = (&receiver.name, type_name(ty));
-            return invalid(format!("Invalid tuple literal for {name}: component {index} is not of type {ty}"));
+            return invalid(format!(
+                "Invalid tuple literal for {name}: component {index} is not of type {ty}"
+            ));
         }
     }
     let mut nodes = Vec::with_capacity(items.len());
@@ -196,11 +214,14 @@ pub(super) fn udt(
         return invalid(format!("Invalid user type literal for {} of type {ty}", receiver.name));
     };
     // Of a field that comes twice the last one counts.
-    let given = |name: &str| fields.iter().rev().find(|(field, _)| field.text == name).map(|(_, value)| value);
+    let given =
+        |name: &str| fields.iter().rev().find(|(field, _)| field.text == name).map(|(_, value)| value);
     for (name, ty) in &udt.fields {
         if given(name).is_some_and(|value| fits.fit(value, ty) == Fit::No) {
             let (whole, ty) = (&receiver.name, type_name(ty));
-            return invalid(format!("Invalid user type literal for {whole}: field {name} is not of type {ty}"));
+            return invalid(format!(
+                "Invalid user type literal for {whole}: field {name} is not of type {ty}"
+            ));
         }
     }
     let mut nodes = Vec::with_capacity(udt.fields.len());
@@ -211,7 +232,9 @@ pub(super) fn udt(
             None => Node::Constant(Bound::Null),
         });
     }
-    if let Some((name, _)) = fields.iter().find(|(name, _)| udt.fields.iter().all(|(known, _)| *known != name.text)) {
+    if let Some((name, _)) =
+        fields.iter().find(|(name, _)| udt.fields.iter().all(|(known, _)| *known != name.text))
+    {
         let text = format!("Unknown field '{}' in value of user defined type {}", name.text, udt.name);
         return Err(CqlError::invalid(text).at(name.place));
     }

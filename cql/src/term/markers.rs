@@ -61,7 +61,8 @@ impl Markers {
                 })
             })
         };
-        let found: Option<Vec<_>> = table.partition_key().iter().map(|column| of_column(&column.name)).collect();
+        let found: Option<Vec<_>> =
+            table.partition_key().iter().map(|column| of_column(&column.name)).collect();
         found.unwrap_or_default()
     }
 }
@@ -74,7 +75,8 @@ mod tests {
 
     #[test]
     fn a_name_hides_the_receivers_but_not_that_it_is_the_key() {
-        let columns = [("a", ColumnKind::PartitionKey), ("b", ColumnKind::PartitionKey), ("v", ColumnKind::Regular)];
+        let columns =
+            [("a", ColumnKind::PartitionKey), ("b", ColumnKind::PartitionKey), ("v", ColumnKind::Regular)];
         let columns = columns.map(|(name, kind)| (name.to_owned(), CqlType::Int, kind)).to_vec();
         let table = TableSchema::new(TableId(1), "ks", "t", columns, TableOptions::default()).unwrap();
         let receiver = |name: &str| ColumnSpec {

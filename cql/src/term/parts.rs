@@ -107,7 +107,8 @@ fn put_unsigned_vint(number: u64, out: &mut Vec<u8>) {
 }
 
 fn put_length(length: usize, out: &mut Vec<u8>) -> Result<()> {
-    let length = i32::try_from(length).map_err(|_| CqlError::invalid("A value is longer than 2147483647 bytes"))?;
+    let length =
+        i32::try_from(length).map_err(|_| CqlError::invalid("A value is longer than 2147483647 bytes"))?;
     out.extend_from_slice(&length.to_be_bytes());
     Ok(())
 }
@@ -215,7 +216,9 @@ mod tests {
         let tuple_type = CqlType::Tuple(vec![CqlType::Text; 3]);
         let fields = [Some(bytes(b"x")), None];
         assert_eq!(split(&tuple(&fields).unwrap(), &tuple_type).unwrap(), fields);
-        for (ty, parts) in [(CqlType::Text, [bytes(b""), bytes(&[7; 300])]), (CqlType::Boolean, [bytes(&[0]), bytes(&[1])])] {
+        for (ty, parts) in
+            [(CqlType::Text, [bytes(b""), bytes(&[7; 300])]), (CqlType::Boolean, [bytes(&[0]), bytes(&[1])])]
+        {
             let whole = vector(&parts, &ty).unwrap();
             assert_eq!(split(&whole, &CqlType::Vector(Box::new(ty), 2)).unwrap(), parts.map(Some));
         }
@@ -224,7 +227,9 @@ mod tests {
     #[test]
     fn malformed_bytes_are_an_error() {
         let list = CqlType::List(Box::new(CqlType::Int));
-        for wrong in [&[][..], &[0, 0, 0, 1], &[0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0], &[0, 0, 0, 1, 0, 0, 0, 9, 1]] {
+        for wrong in
+            [&[][..], &[0, 0, 0, 1], &[0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0], &[0, 0, 0, 1, 0, 0, 0, 9, 1]]
+        {
             assert!(split(wrong, &list).is_err(), "{wrong:?}");
         }
         assert!(split(&[1], &CqlType::Vector(Box::new(CqlType::Int), 1)).is_err());

@@ -13,7 +13,12 @@ use skep_engine::CqlType;
 use std::sync::Arc;
 
 /// Holds `expr` against its receiver.
-pub(crate) fn term(expr: &Expr, receiver: &ColumnSpec, fits: &Fits<'_>, markers: &mut Markers) -> Result<Node> {
+pub(crate) fn term(
+    expr: &Expr,
+    receiver: &ColumnSpec,
+    fits: &Fits<'_>,
+    markers: &mut Markers,
+) -> Result<Node> {
     match expr {
         Expr::Null if receiver.ty.is_counter() => {
             Err(CqlError::invalid("Invalid null value for counter increment/decrement"))
@@ -65,14 +70,23 @@ pub(crate) fn term(expr: &Expr, receiver: &ColumnSpec, fits: &Fits<'_>, markers:
         Expr::Call { args, .. } => call(expr, &args.iter().collect::<Vec<_>>(), receiver, fits, markers),
         Expr::Binary(_, left, right) => call(expr, &[left, right], receiver, fits, markers),
         Expr::Negate(inner) => call(expr, &[inner], receiver, fits, markers),
-        Expr::Column(_) | Expr::Star | Expr::Life(..) | Expr::Element(..) | Expr::Slice(..) | Expr::Field(..) => {
-            Err(CqlError::invalid(format!("Invalid term {}: no column can stand here", text::of(expr, fits.scope.keyspace))))
-        }
+        Expr::Column(_)
+        | Expr::Star
+        | Expr::Life(..)
+        | Expr::Element(..)
+        | Expr::Slice(..)
+        | Expr::Field(..) => Err(CqlError::invalid(format!(
+            "Invalid term {}: no column can stand here",
+            text::of(expr, fits.scope.keyspace)
+        ))),
     }
 }
 
 fn constant(kind: Literal, text: &str, receiver: &ColumnSpec) -> Result<Node> {
-    if kind == Literal::String && *receiver.ty.unfrozen() == CqlType::Timestamp && text.eq_ignore_ascii_case("now") {
+    if kind == Literal::String
+        && *receiver.ty.unfrozen() == CqlType::Timestamp
+        && text.eq_ignore_ascii_case("now")
+    {
         return Ok(Node::Late(kind, text.to_owned(), Arc::new(receiver.clone())));
     }
     let cx = CallContext { now_micros: 0 };

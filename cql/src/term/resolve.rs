@@ -61,7 +61,9 @@ pub fn resolve(
                 several => choose(callee, several, operands, receiver).map(Some),
             }
         }
-        Callee::Operator(operator) => choose(callee, arithmetic::candidates(operator), operands, receiver).map(Some),
+        Callee::Operator(operator) => {
+            choose(callee, arithmetic::candidates(operator), operands, receiver).map(Some)
+        }
         Callee::Negation => choose(callee, arithmetic::negations(), operands, receiver).map(Some),
         Callee::Cast(to) => {
             let found = cast::candidates(to.unfrozen());

@@ -102,13 +102,21 @@ fn a_marker_in_arithmetic_needs_a_hint() {
 fn what_does_not_fit_is_told() {
     for (text, ty, message) in [
         ("1", "text", "Invalid INTEGER constant (1) for \"c\" of type text"),
-        ("now()", "int", "Type error: cannot assign result of function system.now (type timeuuid) to c (type int)"),
+        (
+            "now()",
+            "int",
+            "Type error: cannot assign result of function system.now (type timeuuid) to c (type int)",
+        ),
         ("nofunction(1)", "int", "Unknown function nofunction called"),
         ("{x: 'a'}", "p", "Invalid user type literal for c: field x is not of type int"),
         ("{z: 1}", "p", "Unknown field 'z' in value of user defined type p"),
         ("null", "counter", "Invalid null value for counter increment/decrement"),
         ("max(1)", "int", "Aggregation function are not supported in the where clause"),
-        ("[[1], 2]", "list<frozen<list<int>>>", "Invalid list literal for c: value 2 is not of type frozen<list<int>>"),
+        (
+            "[[1], 2]",
+            "list<frozen<list<int>>>",
+            "Invalid list literal for c: value 2 is not of type frozen<list<int>>",
+        ),
     ] {
         assert_eq!(error(text, ty, &[]), message);
     }

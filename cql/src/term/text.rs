@@ -75,7 +75,8 @@ pub fn of(expr: &Expr, keyspace: &str) -> String {
         Expr::Life(function, inner) => format!("{}({})", life(*function), one(inner)),
         Expr::Element(inner, key) => format!("{}[{}]", one(inner), one(key)),
         Expr::Slice(inner, from, to) => {
-            let bound = |bound: &Option<Box<Expr>>| bound.as_ref().map(|bound| one(bound)).unwrap_or_default();
+            let bound =
+                |bound: &Option<Box<Expr>>| bound.as_ref().map(|bound| one(bound)).unwrap_or_default();
             format!("{}[{}..{}]", one(inner), bound(from), bound(to))
         }
         Expr::Field(inner, name) => format!("{}.{}", one(inner), name.text),

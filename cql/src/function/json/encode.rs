@@ -61,7 +61,7 @@ fn write(out: &mut String, value: &Value) {
         Value::Duration(duration) if *duration == CqlDuration::default() => out.push_str("\"\""),
         Value::Inet(address) => write_string(out, &java::host_address(*address)),
         Value::List(items) | Value::Set(items) | Value::Vector(items) => {
-            write_joined(out, "[]", items, |out, item| write(out, item));
+            write_joined(out, "[]", items, write);
         }
         Value::Tuple(fields) => {
             write_joined(out, "[]", fields, |out, field| write_nullable(out, field.as_ref()))

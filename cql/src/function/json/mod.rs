@@ -15,7 +15,7 @@ use skep_engine::CqlType;
 use skep_engine::model::bytes::Bytes;
 
 use crate::error::{CqlError, Result};
-use crate::function::Function;
+use crate::function::{Function, arg};
 
 /// `toJson(x)`; null is the text `null`.
 pub(crate) fn to_function(name: &str, ty: CqlType) -> Arc<Function> {
@@ -42,8 +42,8 @@ pub(crate) fn from_function(
     };
     let of = ty.clone();
     Ok(Function::strict(name, types, ty, move |cx, args| {
-        let text = std::str::from_utf8(super::arg(args, 0))
-            .map_err(|_| CqlError::invalid("String didn't validate."))?;
+        let text =
+            std::str::from_utf8(arg(args, 0)).map_err(|_| CqlError::invalid("String didn't validate."))?;
         from_json(cx, text, &of)
     }))
 }
