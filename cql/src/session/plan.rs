@@ -6,9 +6,12 @@
 use crate::answer::{Outcome, Run};
 use crate::catalog::Catalog;
 use crate::error::{Code, CqlError, Result};
+use crate::modify;
+use crate::modify::ModifyPlan;
 use crate::schema;
 use crate::syntax;
 use crate::syntax::ast::Statement;
+use crate::term::Markers;
 use crate::value::ColumnSpec;
 use parking_lot::Mutex;
 use std::fmt;
@@ -42,10 +45,12 @@ pub(crate) struct Planned {
 
 /// What is done.
 enum Plan {
+    /// SELECT.
+    Missing,
+    /// INSERT, UPDATE, DELETE, BATCH.
+    Modify(ModifyPlan),
     /// USE, CREATE, ALTER, DROP, TRUNCATE, DESCRIBE: nothing is planned ahead.
     Schema,
-    /// The kinds that are still to come.
-    Missing,
 }
 
 impl fmt::Debug for Prepared {
@@ -107,11 +112,10 @@ impl Prepared {
 
     pub(crate) fn run(&self, planned: &Planned, run: &mut Run<'_>) -> Result<Outcome> {
         let inner = &*self.0;
-        match &planned.plan {
-            Plan::Schema => schema::run(&inner.catalog, Some(&inner.keyspace), &inner.parsed.statement, run),
-            Plan::Missing => {
-                Err(CqlError::new(Code::ServerError, "this kind of statement is not carried out yet"))
-            }
+        match (&planned.plan, &inner.parsed.statement) {
+            (Plan::Missing, _) => Err(CqlError::new(Code::ServerError, "SELECT is not carried out yet")),
+            (Plan::Modify(plan), _) => plan.run(inner.catalog.db(), run),
+            (Plan::Schema, statement) => schema::run(&inner.catalog, Some(&inner.keyspace), statement, run),
         }
     }
 }
@@ -120,19 +124,27 @@ impl Planned {
     fn make(catalog: &Arc<Catalog>, parsed: &syntax::Parsed, keyspace: &str) -> Result<Self> {
         // Read first: a change that comes meanwhile makes this plan an old one.
         let epoch = catalog.epoch();
-        let mut planned =
-            Self { epoch, plan: Plan::Schema, binds: Vec::new(), key: Vec::new(), columns: Arc::from([]) };
-        match &parsed.statement {
-            Statement::Select(_)
-            | Statement::Insert(_)
-            | Statement::Update(_)
-            | Statement::Delete(_)
-            | Statement::Batch(_)
-            | Statement::Explain(_)
-            | Statement::ExplainValue { .. } => planned.plan = Plan::Missing,
-            _ => planned.plan = Plan::Schema,
-        }
-        let _ = keyspace;
-        Ok(planned)
+        let mut markers = Markers::new(&parsed.markers);
+        let (mut key, mut columns): (Vec<usize>, Arc<[ColumnSpec]>) = (Vec::new(), Arc::from([]));
+        let plan = match &parsed.statement {
+            Statement::Select(_) => {
+                columns = Arc::from([]);
+                Plan::Missing
+            }
+            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Batch(_) => {
+                let mut cx = modify::Context { catalog, keyspace: Some(keyspace), markers: &mut markers };
+                let plan = modify::prepare(&parsed.statement, &mut cx)?;
+                let first = match &plan {
+                    ModifyPlan::One(statement, _) => Some(&**statement),
+                    ModifyPlan::Batch(batch) => batch.statements().first(),
+                };
+                if let Some(statement) = first {
+                    key = markers.key_indexes(&statement.table.schema);
+                }
+                Plan::Modify(plan)
+            }
+            _ => Plan::Schema,
+        };
+        Ok(Self { epoch, plan, binds: markers.specs(), key, columns })
     }
 }
