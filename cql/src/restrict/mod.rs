@@ -481,3 +481,6 @@ fn needs_filtering() -> CqlError {
          want to execute this query despite the performance unpredictability, use ALLOW FILTERING",
     )
 }
+
+#[cfg(test)]
+mod tests;

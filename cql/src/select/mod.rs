@@ -5,31 +5,32 @@
 //! statements that select plain columns.
 //!
 //! ```text
-//! selection   what is shown of a row or group; which columns that needs        json    the row as one text
+//! selection   what is shown of a row or group; which columns that needs
 //! order       ORDER BY      group  GROUP BY
+//! finder      rows that an index names
 //! pump        rows out of the store one by one, filtered, with a place to go on behind each
 //! run         limits, pages, and the loops
 //! totals      aggregates that the engine's index answers
 //! restate     the read as CQL, for warnings
 //! ```
 
+pub mod finder;
 pub(crate) mod pump;
 pub(crate) mod restate;
 pub(crate) mod order;
 pub(crate) mod group;
 pub(crate) mod selection;
-mod json;
 mod totals;
 pub mod run;
 mod batches;
 
 pub use batches::Batches;
+pub use finder::{Finder, Found, FoundRows, NoIndexes};
 
 use crate::catalog::TableInfo;
 use crate::error::{CqlError, Result};
 use crate::restrict::{Kind, Rules, Where};
 use crate::select::group::{GroupColumns, group_columns, names_in};
-use crate::select::json::Json;
 use crate::select::order::RowOrder;
 use crate::select::selection::{Output, Selection};
 use crate::syntax::ast::{Expr, Name, Select};
@@ -58,7 +59,8 @@ pub struct SelectPlan {
     /// The columns that are read.
     projection: Arc<Projection>,
     distinct: bool,
-    json: Option<Json>,
+    /// SELECT JSON: the names and types that go into the object.
+    json: Option<Vec<ColumnSpec>>,
     order: RowOrder,
     grouping: Grouping,
     /// The function in GROUP BY.
@@ -113,10 +115,9 @@ impl SelectPlan {
         let per_partition_limit =
             limit_term(select.per_partition_limit.as_ref(), "[per_partition_limit]", table, cx)?;
         let shown = selection.specs(table);
-        let json = select.json.then(|| Json::of(&shown));
-        let columns: Arc<[ColumnSpec]> = match select.json {
-            true => Arc::new([spec(table, "[json]", CqlType::Text)]),
-            false => shown.into(),
+        let (columns, json): (Arc<[ColumnSpec]>, _) = match select.json {
+            true => (Arc::new([spec(table, "[json]", CqlType::Text)]), Some(shown)),
+            false => (shown.into(), None),
         };
         let mut plan = Self {
             table: Arc::clone(table),
@@ -152,7 +153,7 @@ impl SelectPlan {
         self.order.sort.iter().map(|column| column.column).for_each(&mut need);
         self.group_function.iter().flat_map(Output::columns).for_each(&mut need);
         // Pages go on behind a row's place; groups are told apart by it.
-        if !self.distinct {
+        if !self.distinct && self.grouping != Grouping::All {
             let first = schema.partition_key().len();
             (first..first + schema.clustering().len()).for_each(&mut need);
         }

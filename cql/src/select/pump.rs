@@ -6,10 +6,12 @@
 
 use crate::error::{Code, CqlError, Result};
 use crate::restrict::Filter;
+use crate::select::finder::FoundRows;
 use skep_engine::encoding::key;
 use skep_engine::model::bytes::Bytes;
 use skep_engine::model::clustering::ClusteringRange;
 use skep_engine::model::key::DecoratedKey;
+use skep_engine::read::resolve::{Counts, TombstoneWarning};
 use skep_engine::{Batch, PageState, Projection, Reader, TableSnapshot, TokenRange};
 use std::sync::Arc;
 
@@ -42,6 +44,14 @@ pub(crate) enum Partitions {
 }
 
 impl Source {
+    /// The first of the partitions, if they are named.
+    pub(crate) fn first_key(&self) -> Option<DecoratedKey> {
+        match &self.partitions {
+            Partitions::Keys(keys) => keys.first().cloned(),
+            Partitions::Tokens(_) => None,
+        }
+    }
+
     /// The engine's reader, from the beginning or behind `resume`.
     pub(crate) fn select(&self, resume: Option<PageState>) -> skep_engine::Select {
         let select = match &self.partitions {
@@ -78,13 +88,15 @@ pub(crate) fn read_error(error: skep_engine::Error) -> CqlError {
 pub(crate) struct Pump {
     source: Source,
     reader: Reader,
+    /// Partitions that an index names, after the one being read.
+    found: Option<FoundRows>,
     filter: Option<Filter>,
     batch: Option<Arc<Batch>>,
     /// The next row of the batch.
     next: usize,
     /// Places of the clustering columns in the projection, where rows are to be found again.
     places: Vec<usize>,
-    warnings: Vec<skep_engine::read::resolve::TombstoneWarning>,
+    warnings: Vec<TombstoneWarning>,
 }
 
 impl Pump {
@@ -101,7 +113,46 @@ impl Pump {
         let places =
             schema.clustering().iter().filter_map(|column| source.columns.position(&column.name)).collect();
         let reader = source.select(resume).reader()?;
-        Ok(Self { source, reader, filter, batch: None, next: 0, places, warnings: Vec::new() })
+        Ok(Self { source, reader, found: None, filter, batch: None, next: 0, places, warnings: Vec::new() })
+    }
+
+    /// Of the partitions and rows that an index names, as far as the source would read them.
+    ///
+    /// # Errors
+    /// As [`Pump::new`].
+    pub(crate) fn of_found(
+        source: Source,
+        filter: Option<Filter>,
+        resume: Option<PageState>,
+        found: FoundRows,
+    ) -> Result<Self> {
+        let nothing = Source { partitions: Partitions::Keys(Vec::new()), ..source.clone() };
+        let mut pump = Self::new(nothing, filter, None)?;
+        pump.source = source;
+        pump.found = Some(found);
+        pump.open_found(resume)?;
+        Ok(pump)
+    }
+
+    /// Opens the next partition that the index names; false after the last.
+    fn open_found(&mut self, mut resume: Option<PageState>) -> Result<bool> {
+        let Some(found) = &mut self.found else { return Ok(false) };
+        while let Some(found) = found.next().transpose()? {
+            let within = match &self.source.partitions {
+                Partitions::Keys(keys) => keys.contains(&found.key),
+                Partitions::Tokens(tokens) => tokens.contains(found.key.token),
+            };
+            let ranges = found.among(&self.source.ranges);
+            if within && !ranges.is_empty() {
+                let resume = resume.take().filter(|state| *state.partition() == *found.key.key);
+                let one =
+                    Source { partitions: Partitions::Keys(vec![found.key]), ranges, ..self.source.clone() };
+                self.warnings.extend(self.reader.warning());
+                self.reader = one.select(resume).reader()?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The next row that passes: its batch and its number there.
@@ -125,7 +176,7 @@ impl Pump {
             }
             self.batch = self.reader.next_batch().map_err(read_error)?;
             self.next = 0;
-            if self.batch.is_none() {
+            if self.batch.is_none() && !self.open_found(None)? {
                 return Ok(None);
             }
         }
@@ -137,6 +188,13 @@ impl Pump {
     /// The store's.
     pub(crate) fn skip_partition(&mut self) -> Result<()> {
         let Some(batch) = self.batch.take() else { return Ok(()) };
+        if self.found.is_some() {
+            if !self.open_found(None)? {
+                let nothing = Source { partitions: Partitions::Keys(Vec::new()), ..self.source.clone() };
+                self.reader = nothing.select(None).reader()?;
+            }
+            return Ok(());
+        }
         let schema = self.source.snapshot.schema();
         let state = PageState::behind(schema, self.source.reverse, &batch.key().key, None, (0, 0));
         self.warnings.extend(self.reader.warning());
@@ -165,13 +223,18 @@ impl Pump {
         Ok(PageState::behind(schema, self.source.reverse, &batch.key().key, place.as_ref(), counts))
     }
 
-    /// The columns that are read.
-    pub(crate) fn columns(&self) -> &Arc<Projection> {
-        &self.source.columns
+    /// What is read.
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// What was met so far.
+    pub(crate) fn counts(&self) -> Counts {
+        self.reader.counts()
     }
 
     /// Warnings that the read came to.
-    pub(crate) fn warnings(&self) -> impl Iterator<Item = skep_engine::read::resolve::TombstoneWarning> {
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = TombstoneWarning> {
         self.warnings.iter().copied().chain(self.reader.warning())
     }
 }

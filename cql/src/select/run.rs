@@ -11,7 +11,9 @@
 
 use crate::answer::{ResultSet, Run};
 use crate::error::{Code, CqlError, Result};
+use crate::function::{CallContext, json};
 use crate::restrict::Partitions as Keys;
+use crate::select::finder::Finder;
 use crate::select::pump::{Partitions, Pump, Source};
 use crate::select::restate::restate;
 use crate::select::selection::Group;
@@ -20,6 +22,7 @@ use crate::term::{EvalContext, Term};
 use crate::value::{Bound, Wire};
 use skep_engine::model::bytes::Bytes;
 use skep_engine::model::key::DecoratedKey;
+use skep_engine::read::resolve::TombstoneWarning;
 use skep_engine::{Batch, PageState, TableSnapshot};
 use std::sync::Arc;
 
@@ -78,38 +81,47 @@ impl SelectPlan {
     ///
     /// # Errors
     /// For values that do not fit, for a paging state of another statement, for too many tombstones, and what the store fails with.
-    pub fn run(&self, run: &mut Run<'_>) -> Result<ResultSet> {
-        let cx = EvalContext {
-            binds: run.binds,
-            call: crate::function::CallContext { now_micros: run.now_micros },
-        };
+    pub fn run(&self, run: &mut Run<'_>, finder: &dyn Finder) -> Result<ResultSet> {
+        let cx = EvalContext { binds: run.binds, call: CallContext { now_micros: run.now_micros } };
         let limits = self.limits(&cx, run)?;
         self.warn_of_aggregation(run, &cx)?;
         let resume = match &run.parameters.paging_state {
             Some(bytes) => Some(paging_state(bytes)?),
             None => None,
         };
-        let snapshot = self.table.table.snapshot();
-        let Some(source) = self.source(&snapshot, &cx)? else {
+        let index = self.restrictions.index().filter(|_| self.restrictions.is_key_range());
+        // One moment for the table and its indexes.
+        let all = index.map(|_| self.table.table.db().snapshot());
+        let table = match &all {
+            Some(all) => all.of(&self.table.table)?,
+            None => self.table.table.snapshot(),
+        };
+        let Some(source) = self.source(&table, &cx)? else {
             let rows = match self.grouping {
                 Grouping::All => vec![self.selection.start(&cx).finish(&cx)?],
                 _ => Vec::new(),
             };
             return self.result((rows, None));
         };
-        if let (Grouping::All, Some(row)) = (self.grouping, self.totals(&source, &cx)?) {
+        if let (Grouping::All, Some(row)) = (self.grouping, self.totals(&source, run, &cx)?) {
             run.trace(|| "Aggregates taken from the index where whole blocks count".to_owned());
             return self.result((vec![row], None));
         }
         let filter = self.restrictions.filter(&cx)?;
         let filtered = filter.is_some();
         let source = self.limited(source, limits, filtered, resume.as_ref());
-        let partition = match &source.partitions {
-            Partitions::Keys(keys) => keys.first().cloned(),
-            Partitions::Tokens(_) => None,
-        };
         let counted = Counted::resumed(resume.as_ref());
-        let mut pump = Pump::new(source, filter, resume)?;
+        let found = match (index, &all) {
+            (Some(index), Some(all)) => {
+                let from = resume.as_ref().map(|state| DecoratedKey::new(state.partition()));
+                finder.find(all, &self.table, index, &index.lookup(&cx)?, from.as_ref())?
+            }
+            _ => None,
+        };
+        let mut pump = match found {
+            Some(found) => Pump::of_found(source, filter, resume, found)?,
+            None => Pump::new(source, filter, resume)?,
+        };
         let page = match self.grouping {
             Grouping::All => (vec![self.one_group(&mut pump, &cx)?], None),
             Grouping::Columns(_) if self.order.sort.is_empty() => {
@@ -119,7 +131,7 @@ impl SelectPlan {
             _ => (self.sorted(&mut pump, limits, &cx)?, None),
         };
         for warning in pump.warnings() {
-            run.warn(warning.text(&restate(&self.restrictions, pump.columns(), partition.as_ref(), &cx)));
+            self.warn_of(Some(warning), pump.source(), run, &cx);
         }
         run.trace(|| {
             let counts = pump.counts();
@@ -131,9 +143,15 @@ impl SelectPlan {
     fn result(&self, (rows, state): Page) -> Result<ResultSet> {
         let rows = match &self.json {
             None => rows,
-            Some(json) => {
-                let rows = rows.into_iter().map(|row| json.row(&row).map(|text| vec![Some(text)]));
-                rows.collect::<Result<_>>()?
+            Some(json_columns) => {
+                let text = |row: &Vec<Wire>| {
+                    let columns = json_columns
+                        .iter()
+                        .zip(row)
+                        .map(|(column, value)| (column.name.as_str(), &column.ty, value));
+                    Ok(vec![Some(Bytes::new(json::row(columns)?.as_bytes()))])
+                };
+                rows.iter().map(text).collect::<Result<_>>()?
             }
         };
         let paging_state = state.map(|state| state.to_bytes());
@@ -167,6 +185,20 @@ impl SelectPlan {
             run.warn("Aggregation query used on multiple partition keys (IN restriction)");
         }
         Ok(())
+    }
+
+    /// Gives on a warning about tombstones.
+    pub(crate) fn warn_of(
+        &self,
+        warning: Option<TombstoneWarning>,
+        source: &Source,
+        run: &mut Run<'_>,
+        cx: &EvalContext<'_>,
+    ) {
+        if let Some(warning) = warning {
+            let partition = source.first_key();
+            run.warn(warning.text(&restate(&self.restrictions, &source.columns, partition.as_ref(), cx)));
+        }
     }
 
     /// What is read; None if the restrictions leave nothing to read.

@@ -32,6 +32,8 @@ pub struct ColumnTotals {
     pub ints: Option<(i64, i64, i128)>,
     /// Least and greatest float that is not NaN, and the sum of all, NaN if one is; `None` without floats.
     pub floats: Option<(f64, f64, f64)>,
+    /// Values that are no numbers: of other types, and empty ones. They are in `count`.
+    pub others: u64,
 }
 
 impl ColumnTotals {
@@ -82,7 +84,10 @@ impl ColumnTotals {
                     CellRef::Int(value) => self.add_ints(1, (value, value, value.into())),
                     CellRef::Double(value) => self.add_floats(1, (value, value, value)),
                     CellRef::Float(value) => self.add_floats(1, (value.into(), value.into(), value.into())),
-                    CellRef::Bytes(_) | CellRef::Complex(_) => self.count += 1,
+                    CellRef::Bytes(_) | CellRef::Complex(_) => {
+                        self.count += 1;
+                        self.others += 1;
+                    }
                 }
             }
         }
@@ -106,6 +111,14 @@ pub struct Totals {
 /// # Errors
 /// `Invalid` for a page; those of [`Reader::next_batch`].
 pub fn totals(mut reader: Reader) -> Result<Totals> {
+    add_up(&mut reader)
+}
+
+/// [`totals`] for a caller that asks the reader for its counts and warning afterwards.
+///
+/// # Errors
+/// As [`totals`].
+pub fn add_up(reader: &mut Reader) -> Result<Totals> {
     let query = reader.query();
     if query.page_rows.is_some() {
         return Err(Error::invalid("totals are of all rows: a page has no meaning for them"));
@@ -136,6 +149,7 @@ pub fn totals(mut reader: Reader) -> Result<Totals> {
         sum.ints.iter().for_each(|ints| total.add_ints(0, *ints));
         sum.floats.iter().for_each(|floats| total.add_floats(0, *floats));
         total.count = count;
+        total.others += sum.others;
     }
     Ok(totals)
 }

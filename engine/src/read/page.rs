@@ -67,6 +67,16 @@ impl PageState {
         Self { table: schema.id, reverse, key: Bytes::new(key), place, rows, partition_rows }
     }
 
+    /// The partition in which the page ended, by its serialised key.
+    pub fn partition(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// Rows that limits have counted so far, of all pages and of this partition.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.rows, self.partition_rows)
+    }
+
     /// As bytes for a client to keep.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = vec![VERSION];
