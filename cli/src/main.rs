@@ -6,6 +6,7 @@
 //! import, export       CSV in, CSV and JSON out
 //! get, slice, scan     reading; the store is opened read-only and not one byte changes
 //! why                  which rule decided what a reader sees
+//! advise               whether tables follow the rules of data modelling
 //! inspect              one file of a store, down to its bytes, without opening the store
 //! tables, schema, stats, verify, compact, flush, snapshot     operating a store
 //! ```
@@ -27,6 +28,7 @@ mod stats;
 mod operate;
 mod shell;
 mod why;
+mod advise;
 mod demo;
 
 use crate::failure::{Failure, Outcome};
@@ -59,6 +61,8 @@ enum Command {
     Scan(read::ScanArgs),
     /// Why a value is seen, or is not
     Why(why::Args),
+    /// Hold tables (or a file of definitions) against the rules of data modelling, and propose better ones
+    Advise(advise::Args),
     /// Look into one file of a store, down to its bytes
     Inspect(inspect::Args),
     /// List the tables
@@ -102,6 +106,7 @@ fn run(command: Command) -> Outcome {
         Command::Slice(args) => read::slice(&args),
         Command::Scan(args) => read::scan(&args),
         Command::Why(args) => why::run(&args),
+        Command::Advise(args) => advise::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Tables(args) => schema::tables(&args),
         Command::Schema(args) => schema::show(&args),
