@@ -13,6 +13,7 @@ pub mod syntax;
 pub mod function;
 pub mod catalog;
 pub mod term;
+pub mod selector;
 pub mod restrict;
 pub mod mutation;
 pub mod modify;

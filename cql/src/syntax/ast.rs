@@ -164,7 +164,7 @@ pub enum Expr {
     Map(Vec<(Expr, Expr)>),
     /// {field: value}; in selectors a map whose keys are all columns looks the same, and the type decides.
     Udt(Vec<(Name, Expr)>),
-    /// (a, b); of one element too (the grammar knows no other brackets in terms; in selectors (a) of one is just a).
+    /// (a, b); of one element too: the grammar knows no other brackets.
     Tuple(Vec<Expr>),
     /// f(a, b); `count(*)` is `count` with the one argument [`Expr::Star`].
     Call {

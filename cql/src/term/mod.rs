@@ -18,7 +18,7 @@ pub(crate) mod fit;
 pub mod literal;
 pub mod markers;
 pub mod parts;
-mod prepare;
+pub(crate) mod prepare;
 pub mod resolve;
 pub mod text;
 

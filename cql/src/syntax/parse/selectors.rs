@@ -129,15 +129,9 @@ impl Parser<'_> {
             other => return other,
         }
         self.bump();
-        let mut elements = self.comma_list(Self::selector)?;
+        let elements = self.comma_list(Self::selector)?;
         self.expect_sign(Sign::Close)?;
-        match (elements.pop(), elements.is_empty()) {
-            (Some(only), true) => Ok(only),
-            (last, _) => {
-                elements.extend(last);
-                Ok(Expr::Tuple(elements))
-            }
-        }
+        Ok(Expr::Tuple(elements))
     }
 
     fn hinted_selector(&mut self) -> Parse<Expr> {
