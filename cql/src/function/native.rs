@@ -36,8 +36,8 @@ const GENERIC: [(&str, &str, &[Parameter], Make); 22] = [
     }),
     ("tojson", "tojson", &[Parameter::Any], |name, types, _| Ok(json::to_function(name, first(types)))),
     ("to_json", "tojson", &[Parameter::Any], |name, types, _| Ok(json::to_function(name, first(types)))),
-    ("fromjson", "fromjson", &[Parameter::Text], json::from_function),
-    ("from_json", "from_json", &[Parameter::Text], json::from_function),
+    ("fromjson", "fromjson", &[Parameter::PlainText], json::from_function),
+    ("from_json", "from_json", &[Parameter::PlainText], json::from_function),
     ("map_keys", "map_keys", &[Parameter::Map], |name, types, _| {
         Ok(collection::entries(name, first(types), true))
     }),

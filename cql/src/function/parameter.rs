@@ -30,6 +30,8 @@ pub(crate) enum Parameter {
     SameAs(usize),
     /// `text` or `ascii`.
     Text,
+    /// `text`; `ascii` is one.
+    PlainText,
     /// `text`, which may be left out.
     OptionalText,
     /// `int`.
@@ -56,6 +58,7 @@ impl Parameter {
         match self {
             Self::Any | Self::AnyOrReceiver | Self::SameAs(_) => "any",
             Self::Text => "[text|varchar|ascii]",
+            Self::PlainText => "text",
             Self::OptionalText => "[text]",
             Self::Int => "int",
             Self::Map => "map",
@@ -80,7 +83,7 @@ impl Parameter {
                 Some(Some(same)) => Some(same.clone()),
                 _ => own,
             },
-            Self::Text | Self::OptionalText => own.or(Some(CqlType::Text)),
+            Self::Text | Self::PlainText | Self::OptionalText => own.or(Some(CqlType::Text)),
             Self::Int => own.or(Some(CqlType::Int)),
             Self::FloatVector => match argument.elements.map(u32::try_from) {
                 Some(Ok(dimension)) => Some(CqlType::Vector(Box::new(CqlType::Float), dimension)),
@@ -96,7 +99,7 @@ impl Parameter {
             Self::Text => {
                 (matches!(bare, CqlType::Text | CqlType::Ascii), "an argument of type [text|varchar|ascii]")
             }
-            Self::OptionalText => {
+            Self::PlainText | Self::OptionalText => {
                 (matches!(bare, CqlType::Text | CqlType::Ascii), "an argument of type text")
             }
             Self::Int => (matches!(bare, CqlType::Int), "an argument of type int"),
