@@ -70,7 +70,8 @@ pub(crate) fn sum(ty: &CqlType) -> Box<dyn Accumulator> {
             Box::new(Floats { ty: ty.clone(), mean: false, state: Kahan::default() })
         }
         CqlType::Decimal => Box::new(DecimalSum(Decimal::new(0, 0))),
-        _ => Box::new(Integers { ty: ty.clone(), mean: false, sum: BigInt::ZERO, count: 0 }),
+        CqlType::Varint => Box::new(Varints { mean: false, sum: BigInt::ZERO, count: 0 }),
+        _ => Box::new(Integers { ty: ty.clone(), mean: false, sum: 0, count: 0 }),
     }
 }
 
@@ -81,7 +82,8 @@ pub(crate) fn average(ty: &CqlType) -> Box<dyn Accumulator> {
             Box::new(Floats { ty: ty.clone(), mean: true, state: Kahan::default() })
         }
         CqlType::Decimal => Box::new(DecimalMean { mean: Decimal::new(0, 0), count: 0 }),
-        _ => Box::new(Integers { ty: ty.clone(), mean: true, sum: BigInt::ZERO, count: 0 }),
+        CqlType::Varint => Box::new(Varints { mean: true, sum: BigInt::ZERO, count: 0 }),
+        _ => Box::new(Integers { ty: ty.clone(), mean: true, sum: 0, count: 0 }),
     }
 }
 
@@ -124,17 +126,37 @@ impl Accumulator for Extreme {
 struct Integers {
     ty: CqlType,
     mean: bool,
-    sum: BigInt,
+    /// Has room for 2^63 numbers of 64 bits.
+    sum: i128,
     count: u64,
 }
 
 impl Accumulator for Integers {
     fn push(&mut self, args: &[Wire]) -> Result<()> {
         if let Some(number) = number(args, &self.ty) {
-            match number {
-                Number::Varint(number) => self.sum += number,
-                other => self.sum += other.to_i64(),
-            }
+            self.sum += i128::from(number.to_i64());
+            self.count += 1;
+        }
+        Ok(())
+    }
+
+    fn finish(&self) -> Result<Wire> {
+        let sum = if self.mean && self.count > 0 { self.sum / i128::from(self.count) } else { self.sum };
+        encode(Number::Integer(sum as i64).encode(&self.ty))
+    }
+}
+
+/// Sum or mean of varints.
+struct Varints {
+    mean: bool,
+    sum: BigInt,
+    count: u64,
+}
+
+impl Accumulator for Varints {
+    fn push(&mut self, args: &[Wire]) -> Result<()> {
+        if let Some(Number::Varint(number)) = number(args, &CqlType::Varint) {
+            self.sum += number;
             self.count += 1;
         }
         Ok(())
@@ -142,7 +164,7 @@ impl Accumulator for Integers {
 
     fn finish(&self) -> Result<Wire> {
         let sum = if self.mean && self.count > 0 { &self.sum / self.count } else { self.sum.clone() };
-        encode(Number::Varint(sum).encode(&self.ty))
+        encode(Number::Varint(sum).encode(&CqlType::Varint))
     }
 }
 
