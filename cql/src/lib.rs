@@ -15,6 +15,7 @@ pub mod catalog;
 pub mod term;
 pub mod selector;
 pub mod restrict;
+pub mod select;
 pub mod mutation;
 pub mod modify;
 pub mod schema;

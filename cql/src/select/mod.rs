@@ -34,7 +34,7 @@ use crate::select::group::{GroupColumns, group_columns, names_in};
 use crate::select::order::RowOrder;
 use crate::select::selection::{Output, Selection};
 use crate::syntax::ast::{Expr, Name, Select};
-use crate::term::{Preparing, Term};
+use crate::term::{Preparing, Term, text};
 use crate::value::ColumnSpec;
 use skep_engine::{ColumnKind, CqlType, Projection};
 use std::sync::Arc;
@@ -105,7 +105,14 @@ impl SelectPlan {
         }
         let group_function = match (grouping, select.group_by.last()) {
             (Grouping::Columns(GroupColumns { in_function: true, .. }), Some(function)) => {
-                Some(Output::prepare(function, table, cx)?)
+                let made = Output::prepare(function, table, cx)?;
+                if made.is_aggregate() {
+                    let text = text::of(function, table.keyspace());
+                    return Err(CqlError::invalid(format!(
+                        "Aggregate functions are not supported within the GROUP BY clause, got: {text}"
+                    )));
+                }
+                Some(made)
             }
             _ => None,
         };
@@ -114,7 +121,7 @@ impl SelectPlan {
         let limit = limit_term(select.limit.as_ref(), "[limit]", table, cx)?;
         let per_partition_limit =
             limit_term(select.per_partition_limit.as_ref(), "[per_partition_limit]", table, cx)?;
-        let shown = selection.specs(table);
+        let shown = selection.specs().to_vec();
         let (columns, json): (Arc<[ColumnSpec]>, _) = match select.json {
             true => (Arc::new([spec(table, "[json]", CqlType::Text)]), Some(shown)),
             false => (shown.into(), None),
@@ -157,16 +164,20 @@ impl SelectPlan {
             let first = schema.partition_key().len();
             (first..first + schema.clustering().len()).for_each(&mut need);
         }
-        let names: Vec<&str> =
-            needed.iter().filter_map(|place| schema.columns().get(*place)).map(|column| column.name.as_str()).collect();
+        let names: Vec<&str> = needed
+            .iter()
+            .filter_map(|place| schema.columns().get(*place))
+            .map(|column| column.name.as_str())
+            .collect();
         let columns = Projection::of(schema, &names)?;
         self.projection = if self.selection.reads_lives() { columns.with_lives() } else { columns };
-        self.selection.bind(&self.projection);
+        self.selection.bind(schema, &self.projection);
         if let Some(function) = &mut self.group_function {
-            function.bind(&self.projection);
+            function.bind(schema, &self.projection);
         }
         let position = |name: &str| self.projection.position(name);
-        self.clustering_places = schema.clustering().iter().filter_map(|column| position(&column.name)).collect();
+        self.clustering_places =
+            schema.clustering().iter().filter_map(|column| position(&column.name)).collect();
         let sorted = self.order.sort.iter().filter_map(|column| schema.columns().get(column.column));
         self.sort_places = sorted.filter_map(|column| position(&column.name)).collect();
         Ok(())
@@ -192,7 +203,12 @@ impl SelectPlan {
 }
 
 fn spec(table: &TableInfo, name: &str, ty: CqlType) -> ColumnSpec {
-    ColumnSpec { keyspace: table.keyspace().to_owned(), table: table.name().to_owned(), name: name.to_owned(), ty }
+    ColumnSpec {
+        keyspace: table.keyspace().to_owned(),
+        table: table.name().to_owned(),
+        name: name.to_owned(),
+        ty,
+    }
 }
 
 fn limit_term(

@@ -98,7 +98,7 @@ impl SelectPlan {
         };
         let Some(source) = self.source(&table, &cx)? else {
             let rows = match self.grouping {
-                Grouping::All => vec![self.selection.start(&cx).finish(&cx)?],
+                Grouping::All => vec![self.selection.start().finish(&cx)?],
                 _ => Vec::new(),
             };
             return self.result((rows, None));
@@ -279,7 +279,7 @@ impl SelectPlan {
 
     /// Everything in one group.
     fn one_group(&self, pump: &mut Pump, cx: &EvalContext<'_>) -> Result<Vec<Wire>> {
-        let mut group = self.selection.start(cx);
+        let mut group = self.selection.start();
         while let Some((batch, row)) = pump.next()? {
             group.push(&batch, row, cx)?;
         }
@@ -332,7 +332,7 @@ impl SelectPlan {
                 };
                 return Ok((rows, state));
             }
-            let mut group = self.selection.start(cx);
+            let mut group = self.selection.start();
             group.push(&batch, row, cx)?;
             open = Some((id, group));
             last = Some((batch, row));
@@ -386,7 +386,7 @@ impl SelectPlan {
             }
             match grouped {
                 true => {
-                    let mut group = self.selection.start(cx);
+                    let mut group = self.selection.start();
                     group.push(&batch, row, cx)?;
                     rows.push((key, Vec::new()));
                     open = Some((id, group));

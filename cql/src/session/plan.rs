@@ -9,9 +9,10 @@ use crate::error::{Code, CqlError, Result};
 use crate::modify;
 use crate::modify::ModifyPlan;
 use crate::schema;
+use crate::select::{NoIndexes, SelectPlan};
 use crate::syntax;
 use crate::syntax::ast::Statement;
-use crate::term::Markers;
+use crate::term::{Markers, Preparing, Scope};
 use crate::value::ColumnSpec;
 use parking_lot::Mutex;
 use std::fmt;
@@ -46,7 +47,7 @@ pub(crate) struct Planned {
 /// What is done.
 enum Plan {
     /// SELECT.
-    Missing,
+    Select(Box<SelectPlan>),
     /// INSERT, UPDATE, DELETE, BATCH.
     Modify(ModifyPlan),
     /// USE, CREATE, ALTER, DROP, TRUNCATE, DESCRIBE: nothing is planned ahead.
@@ -113,7 +114,7 @@ impl Prepared {
     pub(crate) fn run(&self, planned: &Planned, run: &mut Run<'_>) -> Result<Outcome> {
         let inner = &*self.0;
         match (&planned.plan, &inner.parsed.statement) {
-            (Plan::Missing, _) => Err(CqlError::new(Code::ServerError, "SELECT is not carried out yet")),
+            (Plan::Select(plan), _) => plan.run(run, &NoIndexes).map(Outcome::Rows),
             (Plan::Modify(plan), _) => plan.run(inner.catalog.db(), run),
             (Plan::Schema, statement) => schema::run(&inner.catalog, Some(&inner.keyspace), statement, run),
         }
@@ -127,9 +128,15 @@ impl Planned {
         let mut markers = Markers::new(&parsed.markers);
         let (mut key, mut columns): (Vec<usize>, Arc<[ColumnSpec]>) = (Vec::new(), Arc::from([]));
         let plan = match &parsed.statement {
-            Statement::Select(_) => {
-                columns = Arc::from([]);
-                Plan::Missing
+            Statement::Select(select) => {
+                let keyspace = select.table.keyspace.as_ref().map_or(keyspace, |name| name.text.as_str());
+                let table = catalog.table(keyspace, &select.table.name.text)?;
+                let scope = Scope { types: &**catalog, keyspace, table: Some(&table.schema) };
+                let plan =
+                    SelectPlan::prepare(select, &table, &mut Preparing { scope, markers: &mut markers })?;
+                key = markers.key_indexes(&table.schema);
+                columns = Arc::clone(plan.columns());
+                Plan::Select(Box::new(plan))
             }
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Batch(_) => {
                 let mut cx = modify::Context { catalog, keyspace: Some(keyspace), markers: &mut markers };
