@@ -9,7 +9,7 @@ pub const MAX_KEYSPACE: usize = 48;
 pub const MAX_TABLE: usize = 222;
 
 /// Keyspaces that Cassandra keeps for itself and lets nobody change.
-const SYSTEM: [&str; 4] = ["system", "system_schema", "system_views", "system_virtual_schema"];
+pub const SYSTEM: [&str; 4] = ["system", "system_schema", "system_views", "system_virtual_schema"];
 
 /// Keyspaces that Cassandra makes by itself and replicates.
 const REPLICATED: [&str; 3] = ["system_auth", "system_distributed", "system_traces"];

@@ -1,8 +1,8 @@
 //! Types: from what a statement says to what the store keeps, and to the text that Cassandra shows.
 //!
 //! [`Resolver`] turns a [`TypeName`] into a [`CqlType`] in its canonical form, so that equal types are equal values: below the top, lists,
-//! sets, maps and user types are always wrapped in `frozen`, tuples and vectors never are (they are one cell in any case), and the fields of
-//! a user type that is used somewhere are frozen as deeply. Only the definition of a user type itself keeps its fields as they were written.
+//! sets, maps and user types are always wrapped in `frozen` (elements of vectors only where they are so written, as in Cassandra), tuples and
+//! vectors never are (they are one cell in any case), and the fields of a user type that is used somewhere are frozen as deeply. Only the definition of a user type itself keeps its fields as they were written.
 //! Called by DDL, casts and type hints.
 
 use crate::error::{Code, CqlError, Result};
@@ -171,7 +171,7 @@ impl Resolver<'_> {
                     let text = format!("vectors may only have positive dimensions; given {dimension}");
                     return Err(CqlError::invalid(text));
                 }
-                let element = inner(0, true)?;
+                let element = inner(0, false)?;
                 if element.is_counter() {
                     return Err(CqlError::invalid("Counters are not allowed inside vectors"));
                 }
@@ -182,7 +182,7 @@ impl Resolver<'_> {
                 return Ok(CqlType::Vector(element, dimension));
             }
             "list" | "set" | "map" => {
-                check_collection(whole, kind, parameters, frozen)?;
+                check_collection(&shown(whole, frozen), kind, parameters, frozen)?;
                 match kind {
                     "list" => CqlType::List(inner(0, true)?),
                     "set" => CqlType::Set(inner(0, true)?),
@@ -191,14 +191,19 @@ impl Resolver<'_> {
             }
             other => return Err(CqlError::invalid(format!("Unknown type {}.{other}", self.keyspace))),
         };
-        check_durations(whole, &made)?;
+        check_durations(&shown(whole, frozen), &made)?;
         Ok(if frozen { made.freeze() } else { made })
     }
 }
 
+/// A type's text in messages.
+fn shown(whole: &TypeName, frozen: bool) -> String {
+    if frozen { format!("frozen<{}>", text_of(whole)) } else { text_of(whole) }
+}
+
 /// What may not be inside a collection, by the names alone: Cassandra tells these before it looks for user types.
-fn check_collection(whole: &TypeName, kind: &str, parameters: &[TypeName], frozen: bool) -> Result<()> {
-    let fail = |what: &str| Err(CqlError::invalid(format!("{what}: {}", text_of(whole))));
+fn check_collection(whole: &str, kind: &str, parameters: &[TypeName], frozen: bool) -> Result<()> {
+    let fail = |what: &str| Err(CqlError::invalid(format!("{what}: {whole}")));
     // The value first, then the key of a map.
     for parameter in parameters.iter().rev() {
         if !frozen {
@@ -221,14 +226,14 @@ fn check_collection(whole: &TypeName, kind: &str, parameters: &[TypeName], froze
 }
 
 /// Durations have no order, so that they cannot be elements of a set or keys of a map, at any depth.
-fn check_durations(whole: &TypeName, made: &CqlType) -> Result<()> {
+fn check_durations(whole: &str, made: &CqlType) -> Result<()> {
     let has = |ty: &CqlType| ty.any(&|inner| matches!(inner, CqlType::Duration));
     match made {
         CqlType::Set(element) if has(element) => {
-            Err(CqlError::invalid(format!("Durations are not allowed inside sets: {}", text_of(whole))))
+            Err(CqlError::invalid(format!("Durations are not allowed inside sets: {whole}")))
         }
         CqlType::Map(key, _) if has(key) => {
-            Err(CqlError::invalid(format!("Durations are not allowed as map keys: {}", text_of(whole))))
+            Err(CqlError::invalid(format!("Durations are not allowed as map keys: {whole}")))
         }
         _ => Ok(()),
     }
@@ -267,6 +272,9 @@ pub fn check_size(ty: &CqlType) -> Result<()> {
     }
 }
 
+/// Package of Cassandra's types.
+const MARSHAL: &str = "org.apache.cassandra.db.marshal.";
+
 /// A type named by its class in Cassandra: those that CQL has a name for.
 fn native_class(class: &str) -> Result<CqlType> {
     const CLASSES: [(&str, CqlType); 20] = [
@@ -291,11 +299,12 @@ fn native_class(class: &str) -> Result<CqlType> {
         ("UUIDType", CqlType::Uuid),
         ("IntegerType", CqlType::Varint),
     ];
-    let short = class.strip_prefix("org.apache.cassandra.db.marshal.").unwrap_or(class);
+    let short = class.strip_prefix(MARSHAL).unwrap_or(class);
     let found = CLASSES.iter().find(|(name, _)| *name == short).map(|(_, ty)| ty.clone());
     found.ok_or_else(|| {
-        let text = format!("Unable to find abstract-type class '{class}'");
-        CqlError::config(text).hint("skep has no custom types; use a CQL type")
+        let full = if class.contains('.') { class.to_owned() } else { format!("{MARSHAL}{class}") };
+        let text = format!("Error setting type {class}: Unable to find abstract-type class '{full}'");
+        CqlError::new(Code::Syntax, text).hint("skep has no custom types; use a CQL type")
     })
 }
 
@@ -307,7 +316,7 @@ pub fn canonical(ty: &CqlType) -> CqlType {
         CqlType::List(inner) => CqlType::List(inside(inner)),
         CqlType::Set(inner) => CqlType::Set(inside(inner)),
         CqlType::Map(key, value) => CqlType::Map(inside(key), inside(value)),
-        CqlType::Vector(inner, dimension) => CqlType::Vector(inside(inner), *dimension),
+        CqlType::Vector(inner, dimension) => CqlType::Vector(Box::new(canonical(inner)), *dimension),
         CqlType::Tuple(fields) => CqlType::Tuple(fields.iter().map(frozen).collect()),
         CqlType::Udt(udt) => CqlType::Udt(frozen_fields(udt)),
         CqlType::Frozen(inner) => frozen(inner),
@@ -335,19 +344,19 @@ fn frozen_fields(udt: &Arc<UdtType>) -> Arc<UdtType> {
 #[must_use]
 pub fn cql_text(ty: &CqlType) -> String {
     let mut text = String::new();
-    write_type(&mut text, ty, None);
+    write_type(&mut text, ty, false);
     text
 }
 
-/// As [`cql_text`], user types with their keyspace.
+/// As [`cql_text`], user types with their keyspace and without quotes: so do messages of ALTER TYPE.
 #[must_use]
 pub fn full_cql_text(ty: &CqlType) -> String {
     let mut text = String::new();
-    write_type(&mut text, ty, Some("."));
+    write_type(&mut text, ty, true);
     text
 }
 
-fn write_type(out: &mut String, ty: &CqlType, qualify: Option<&str>) {
+fn write_type(out: &mut String, ty: &CqlType, qualify: bool) {
     let list = |out: &mut String, name: &str, inner: &[&CqlType]| {
         out.push_str(name);
         out.push('<');
@@ -375,13 +384,10 @@ fn write_type(out: &mut String, ty: &CqlType, qualify: Option<&str>) {
             write_type(out, inner, qualify);
             let _ = write!(out, ", {dimension}>");
         }
-        CqlType::Udt(udt) => {
-            if qualify.is_some() {
-                out.push_str(&name(&udt.keyspace));
-                out.push('.');
-            }
-            out.push_str(&name(&udt.name));
-        }
+        CqlType::Udt(udt) => match qualify {
+            true => out.push_str(&format!("{}.{}", udt.keyspace, udt.name)),
+            false => out.push_str(&name(&udt.name)),
+        },
         simple => {
             let _ = write!(out, "{simple}");
         }

@@ -157,26 +157,23 @@ fn drop_columns(table: &TableInfo, if_exists: bool, columns: &[Name], at: i64) -
             if if_exists {
                 continue;
             }
-            let text =
-                format!("Column {} was not found in table '{}'", name(label), table.schema.full_name());
+            let text = format!("Column {label} was not found in table '{}'", table.full_name());
             return Err(CqlError::invalid(text).at(column.place));
         };
         if matches!(found.kind, ColumnKind::PartitionKey | ColumnKind::Clustering(_)) {
-            return Err(CqlError::invalid(format!("Cannot drop PRIMARY KEY column {}", name(label))));
+            return Err(CqlError::invalid(format!("Cannot drop PRIMARY KEY column {label}")));
         }
         let indexes: Vec<_> = table.indexes_on(label).map(|index| index.name.as_str()).collect();
         if !indexes.is_empty() {
             return Err(CqlError::invalid(format!(
-                "Cannot drop column {} because it has dependent secondary indexes ({})",
-                name(label),
+                "Cannot drop column {label} because it has dependent secondary indexes ({})",
                 indexes.join(", ")
             )));
         }
         if !table.views.is_empty() {
             return Err(CqlError::invalid(format!(
-                "Cannot drop column {} on base table {} with materialized views",
-                name(label),
-                name(table.name())
+                "Cannot drop column {label} on base table {} with materialized views",
+                table.name()
             )));
         }
         schema = schema.drop_column(label, at)?;
@@ -205,24 +202,21 @@ fn rename(keyspace: &Keyspace, table: &TableInfo, pairs: &[(Name, Name)]) -> Res
             });
         };
         if !matches!(column.kind, ColumnKind::PartitionKey | ColumnKind::Clustering(_)) {
-            return Err(CqlError::invalid(format!(
-                "Cannot rename non PRIMARY KEY column {}",
-                name(&from.text)
-            )));
+            return Err(CqlError::invalid(format!("Cannot rename non PRIMARY KEY column {}", from.text)));
         }
         if schema.column(&to.text).is_some() {
             return Err(CqlError::invalid(format!(
                 "Cannot rename column {} to {} in table '{}'; another column with that name already exists",
-                name(&from.text),
-                name(&to.text),
-                table.schema.full_name()
+                from.text,
+                to.text,
+                table.full_name()
             )));
         }
         let indexes: Vec<_> = table.indexes_on(&from.text).map(|index| index.name.as_str()).collect();
         if !indexes.is_empty() {
             return Err(CqlError::invalid(format!(
                 "Can't rename column {} because it has dependent secondary indexes ({})",
-                name(&from.text),
+                from.text,
                 indexes.join(", ")
             )));
         }

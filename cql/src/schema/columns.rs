@@ -64,7 +64,7 @@ pub fn check_duplicates(statement: &CreateTable) -> Result<()> {
     check_order_duplicates(&statement.clustering_order, "table", table)
 }
 
-/// Refuses a column that CLUSTERING ORDER BY names twice; `what` is `table` or `materialized view`.
+/// Refuses a column that CLUSTERING ORDER BY names twice; `what` is `table` or `view`.
 ///
 /// # Errors
 /// In Cassandra's words.

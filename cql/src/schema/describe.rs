@@ -47,8 +47,10 @@ pub fn describe(catalog: &Catalog, session: Option<&str>, statement: &Describe) 
             picture.keyspaces.values().flat_map(|keyspace| all_of(keyspace, internals)).collect()
         }
         DescribeWhat::Keyspaces => {
-            let names = picture.keyspaces.values().map(|k| (name(&k.name), "keyspace", name(&k.name)));
-            return Ok(listing(names.collect()));
+            let mut all: Vec<_> = picture.keyspaces.keys().cloned().collect();
+            all.extend(names::SYSTEM.iter().map(|system| (*system).to_owned()));
+            let all = sorted(all.iter()).into_iter().map(|label| (name(label), "keyspace", name(label)));
+            return Ok(listing(all.collect()));
         }
         DescribeWhat::Tables => {
             return Ok(listing(list(&picture, session, "table", |keyspace| {
@@ -282,8 +284,7 @@ fn statements(rows: Vec<Described>) -> Outcome {
 }
 
 fn cluster() -> Outcome {
-    let row =
-        ["skep", "org.apache.cassandra.dht.Murmur3Partitioner", "org.apache.cassandra.locator.SimpleSnitch"];
+    let row = ["skep", "Murmur3Partitioner", "SimpleSnitch"];
     result(
         &["cluster", "partitioner", "snitch"],
         vec![row.iter().map(|value| text((*value).to_owned())).collect()],

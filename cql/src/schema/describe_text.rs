@@ -38,8 +38,10 @@ pub fn table(table: &TableInfo, internals: bool) -> String {
     let mut text = format!("CREATE TABLE {} (", table.full_name());
     let key = schema.partition_key();
     let alone = key.len() == 1 && schema.clustering().is_empty();
+    let gone = schema.dropped().iter().filter(|_| internals).map(|dropped| &dropped.column);
+    let gone: Vec<&Column> = gone.filter(|column| schema.column(&column.name).is_none()).collect();
     let mut lines: Vec<String> = Vec::new();
-    for column in shown(schema) {
+    for column in shown(schema, &gone) {
         let mut line = format!("    {} {}", name(&column.name), cql_text(&column.ty));
         if column.kind == ColumnKind::Static {
             line.push_str(" static");
@@ -51,17 +53,6 @@ pub fn table(table: &TableInfo, internals: bool) -> String {
             line.push_str(" PRIMARY KEY");
         }
         lines.push(line);
-    }
-    if internals {
-        for dropped in schema.dropped().iter().filter(|dropped| schema.column(&dropped.column.name).is_none())
-        {
-            let is_static = if dropped.column.kind == ColumnKind::Static { " static" } else { "" };
-            lines.push(format!(
-                "    {} {}{is_static}",
-                name(&dropped.column.name),
-                cql_text(&dropped.column.ty)
-            ));
-        }
     }
     if !alone {
         lines.push(format!("    {}", primary_key(schema)));
@@ -75,7 +66,9 @@ pub fn table(table: &TableInfo, internals: bool) -> String {
     text.push_str(&with(schema, false));
     text.push(';');
     if internals {
-        for dropped in schema.dropped() {
+        let mut dropped: Vec<_> = schema.dropped().iter().collect();
+        dropped.sort_by(|a, b| a.column.name.cmp(&b.column.name));
+        for dropped in dropped {
             let label = name(&dropped.column.name);
             let at = dropped.timestamp;
             let _ = write!(text, "\nALTER TABLE {} DROP {label} USING TIMESTAMP {at};", table.full_name());
@@ -115,7 +108,9 @@ pub fn view(table: &TableInfo, view: &ViewDef, internals: bool) -> String {
     let schema = &table.schema;
     let columns = match view.all_columns {
         true => "*".to_owned(),
-        false => shown(schema).map(|column| name(&column.name)).collect::<Vec<_>>().join(", "),
+        false => {
+            shown(schema, &[]).into_iter().map(|column| name(&column.name)).collect::<Vec<_>>().join(", ")
+        }
     };
     let id = if internals { format!(" WITH ID = {}\n    AND ", table.uuid) } else { " WITH ".to_owned() };
     format!(
@@ -129,17 +124,15 @@ pub fn view(table: &TableInfo, view: &ViewDef, internals: bool) -> String {
     )
 }
 
-/// The columns in the order of DESCRIBE: keys, then statics and regulars, of each those of one cell first.
-fn shown(schema: &TableSchema) -> impl Iterator<Item = &Column> {
-    let simple_first = |columns: &'_ [Column]| {
-        let mut all: Vec<usize> = (0..columns.len()).collect();
-        all.sort_by_key(|i| columns[*i].ty.is_multicell());
-        all
-    };
-    let (statics, regulars) = (schema.statics(), schema.regulars());
-    let keys = schema.partition_key().iter().chain(schema.clustering());
-    let rest = simple_first(statics).into_iter().map(move |i| &statics[i]);
-    keys.chain(rest).chain(simple_first(regulars).into_iter().map(move |i| &regulars[i]))
+/// The columns in the order of DESCRIBE: keys, then statics and regulars by name, of each those of one cell first. `more` are shown among
+/// them.
+fn shown<'a>(schema: &'a TableSchema, more: &[&'a Column]) -> Vec<&'a Column> {
+    let rest = schema.statics().iter().chain(schema.regulars()).chain(more.iter().copied());
+    let mut rest: Vec<&Column> = rest.collect();
+    rest.sort_by_key(|column| {
+        (column.kind != ColumnKind::Static, column.ty.is_multicell(), column.name.as_str())
+    });
+    schema.partition_key().iter().chain(schema.clustering()).chain(rest).collect()
 }
 
 fn primary_key(schema: &TableSchema) -> String {

@@ -6,11 +6,12 @@
 use crate::answer::{Change, Outcome};
 use crate::catalog::store::Keyspace;
 use crate::catalog::table::{IndexDef, IndexKind, TableInfo};
-use crate::catalog::types::name;
+use crate::catalog::types::{cql_text, name};
 use crate::catalog::{Catalog, definition, names};
 use crate::error::{CqlError, Result};
 use crate::schema::keyspace;
 use crate::schema::named::Named;
+use crate::schema::properties::Properties;
 use crate::schema::table::changed;
 use crate::syntax::ast::{CreateIndex, IndexPart, Name, OptionValue, Options, TableName};
 use skep_engine::model::schema::Column;
@@ -38,9 +39,15 @@ pub fn create(catalog: &Catalog, named: Named<'_>, statement: &CreateIndex) -> R
         if table.is_view() {
             return Err(CqlError::invalid("Secondary indexes on materialized views aren't supported"));
         }
-        let (column, part) = target(table, statement)?;
         let options = index_options(statement)?;
+        let (column, part) = target(table, statement)?;
         let kind = kind(statement)?;
+        if kind == IndexKind::Sai && !names::is_word(&column.name) {
+            return Err(CqlError::invalid(format!(
+                "Column '{}' contains non-alphanumeric-underscore characters",
+                column.name
+            )));
+        }
         let label = given.map_or_else(|| free_name(keyspace, table, column), str::to_owned);
         let def = IndexDef {
             name: label.clone(),
@@ -74,6 +81,16 @@ pub fn create(catalog: &Catalog, named: Named<'_>, statement: &CreateIndex) -> R
     })
 }
 
+/// Refuses DROP INDEX in Cassandra's own keyspaces, in other words than those for tables.
+pub fn check_keyspace(index: &TableName) -> Result<()> {
+    match &index.keyspace {
+        Some(keyspace) if names::is_system(&keyspace.text) => {
+            Err(CqlError::invalid(format!("System keyspace '{}' is not user-modifiable", keyspace.text)))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// DROP INDEX.
 pub fn drop(catalog: &Catalog, named: Named<'_>, if_exists: bool) -> Result<Outcome> {
     catalog.change(|picture| {
@@ -100,15 +117,19 @@ pub fn drop(catalog: &Catalog, named: Named<'_>, if_exists: bool) -> Result<Outc
 fn target<'a>(table: &'a TableInfo, statement: &CreateIndex) -> Result<(&'a Column, IndexPart)> {
     let (target, part) = match statement.targets.as_slice() {
         [] if statement.custom => {
-            return Err(CqlError::invalid("An index needs a target column"));
+            return Err(CqlError::invalid("Failed to retrieve target column for: "));
         }
         [] => {
             let text = "Only CUSTOM indexes can be created without specifying a target column";
             return Err(CqlError::invalid(text));
         }
         [one] => one,
-        _ if statement.custom => {
-            return Err(CqlError::invalid("A storage-attached index has one target column"));
+        several if statement.custom => {
+            let names: Vec<_> = several.iter().map(|(name, _)| name.text.as_str()).collect();
+            return Err(CqlError::invalid(format!(
+                "A storage-attached index cannot be created over multiple columns: {}",
+                names.join(", ")
+            )));
         }
         _ => return Err(CqlError::invalid("Only CUSTOM indexes support multiple columns")),
     };
@@ -120,7 +141,7 @@ fn target<'a>(table: &'a TableInfo, statement: &CreateIndex) -> Result<(&'a Colu
 
 fn check_target(table: &TableInfo, column: &Column, part: IndexPart) -> Result<()> {
     let fail = |text: String| Err(CqlError::invalid(text));
-    let (label, ty) = (name(&column.name), &column.ty);
+    let (label, ty) = (&column.name, &column.ty);
     if ty.any(&|inner| matches!(inner, CqlType::Duration)) {
         return fail(match ty.unfrozen() {
             CqlType::List(_) | CqlType::Set(_) | CqlType::Map(..) => {
@@ -141,8 +162,9 @@ fn check_target(table: &TableInfo, column: &Column, part: IndexPart) -> Result<(
     if frozen_collection && part != IndexPart::Full {
         return fail(format!(
             "Cannot create {}() index on frozen column {label}. Frozen collections are immutable and must be fully \
-             indexed by using the 'full({label})' modifier",
-            part_name(part)
+             indexed by using the 'full({})' modifier",
+            part_name(part),
+            name(label)
         ));
     }
     if !frozen_collection && part == IndexPart::Full {
@@ -177,20 +199,17 @@ pub fn part_name(part: IndexPart) -> &'static str {
 }
 
 fn index_options(statement: &CreateIndex) -> Result<&[(String, String)]> {
-    let found = statement.options.iter().find(|(name, _)| name.text.eq_ignore_ascii_case("options"));
-    let options: &[(String, String)] = match found {
-        Some((_, OptionValue::Map(map))) => map,
-        Some((_, OptionValue::Text(_))) => {
-            let text = "Invalid value for property 'options'. It should be a map.";
-            return Err(CqlError::new(crate::error::Code::Syntax, text));
-        }
-        None => &[],
-    };
+    let properties = Properties::new(&statement.options, &["options"])?;
     let sai = definition::kind_of(statement.using.as_deref()) == Some(IndexKind::Sai);
-    if !options.is_empty() && !statement.custom && !sai {
+    let empty = matches!(properties.map("options"), Ok(None | Some([])));
+    if !empty && !statement.custom && !sai {
         return Err(CqlError::invalid("Cannot specify options for a non-CUSTOM index"));
     }
-    Ok(options)
+    let options = properties.map("options")?.unwrap_or_default();
+    match options.iter().find(|(option, _)| ["target", "class_name"].contains(&option.as_str())) {
+        Some((option, _)) => Err(CqlError::invalid(format!("Cannot specify {option} as a CUSTOM option"))),
+        None => Ok(options),
+    }
 }
 
 fn kind(statement: &CreateIndex) -> Result<IndexKind> {
@@ -232,49 +251,85 @@ fn same(one: &IndexDef, other: &IndexDef) -> bool {
 /// Rules of storage-attached indexes.
 fn check_kind(table: &TableInfo, column: &Column, def: &IndexDef) -> Result<()> {
     if def.kind == IndexKind::Legacy {
-        if matches!(column.ty.unfrozen(), CqlType::Vector(..)) {
-            return Err(CqlError::invalid("Secondary indexes are not supported on vector columns")
-                .hint("use CREATE CUSTOM INDEX ... USING 'sai'"));
-        }
         return Ok(());
     }
-    const TEXT: [&str; 3] = ["case_sensitive", "normalize", "ascii"];
-    const VECTOR: [&str; 5] = [
-        "similarity_function",
-        "optimize_for",
-        "construction_beam_width",
-        "maximum_node_connections",
-        "source_model",
-    ];
-    if table
-        .indexes
-        .iter()
-        .any(|other| other.kind == IndexKind::Sai && other.column == def.column && overlap(other, def))
-    {
-        return Err(CqlError::invalid(format!(
+    let fail = |text: String| Err(CqlError::invalid(text));
+    let others = table.indexes.iter().filter(|other| other.kind == IndexKind::Sai);
+    if others.into_iter().any(|other| other.column == def.column && other.part == def.part) {
+        return fail(format!(
             "Cannot create more than one storage-attached index on the same column: {}",
             column.name
-        )));
+        ));
     }
-    let known = |option: &str| TEXT.contains(&option) || VECTOR.contains(&option) || option == "target";
+    let ty = definition::indexed_type(&column.ty, def.part);
+    let given = |names: &[&str]| def.options.keys().any(|option| names.contains(&option.as_str()));
+    if given(&TEXT_OPTIONS) {
+        if !matches!(ty.unfrozen(), CqlType::Text | CqlType::Ascii) {
+            return fail(format!("CQL type {} cannot be analyzed.", cql_text(&column.ty)));
+        }
+        let wrong = def.options.iter().filter(|(option, _)| TEXT_OPTIONS.contains(&option.as_str()));
+        let wrong = wrong
+            .into_iter()
+            .find(|(_, value)| !["true", "false"].contains(&value.to_ascii_lowercase().as_str()));
+        if let Some((option, value)) = wrong {
+            return fail(format!("Illegal value for boolean option '{option}': {value}"));
+        }
+    }
+    if given(&VECTOR_OPTIONS) {
+        check_vector_options(column, &ty, def)?;
+    }
+    match ty.unfrozen() {
+        CqlType::Vector(element, _) if **element != CqlType::Float => {
+            fail("SAI ANN indexes are only allowed on vector columns with float elements".to_owned())
+        }
+        CqlType::Blob | CqlType::Counter | CqlType::Duration => {
+            fail(format!("Unsupported type: {}", cql_text(&ty)))
+        }
+        _ => Ok(()),
+    }?;
+    let known = |option: &str| TEXT_OPTIONS.contains(&option) || VECTOR_OPTIONS.contains(&option);
     let unknown: Vec<_> = def.options.keys().map(String::as_str).filter(|option| !known(option)).collect();
-    if !unknown.is_empty() {
-        return Err(CqlError::config(format!(
+    match unknown.is_empty() {
+        true => Ok(()),
+        false => Err(CqlError::config(format!(
             "Properties specified [{}] are not understood by StorageAttachedIndex",
             unknown.join(", ")
-        )));
+        ))),
     }
-    let indexed = definition::indexed_type(&column.ty, def.part);
-    let analyzed = def.options.keys().any(|option| TEXT.contains(&option.as_str()));
-    if analyzed && !matches!(indexed.unfrozen(), CqlType::Text | CqlType::Ascii) {
-        return Err(CqlError::invalid(format!("CQL type {} cannot be analyzed.", column.ty)));
-    }
-    Ok(())
 }
 
-/// Whether two storage-attached indexes on one column cover the same part of it.
-fn overlap(one: &IndexDef, other: &IndexDef) -> bool {
-    one.part == other.part
+/// Options of indexes on text.
+const TEXT_OPTIONS: [&str; 3] = ["case_sensitive", "normalize", "ascii"];
+/// Options of indexes on vectors.
+const VECTOR_OPTIONS: [&str; 4] =
+    ["similarity_function", "optimize_for", "construction_beam_width", "maximum_node_connections"];
+
+fn check_vector_options(column: &Column, ty: &CqlType, def: &IndexDef) -> Result<()> {
+    let fail = |text: String| Err(CqlError::invalid(text));
+    if !matches!(ty.unfrozen(), CqlType::Vector(..)) {
+        return fail(format!("CQL type {} cannot have vector options", cql_text(&column.ty)));
+    }
+    let tuned = [
+        ("maximum_node_connections", "Maximum node connections"),
+        ("construction_beam_width", "Construction beam width"),
+    ];
+    if let Some((_, words)) = tuned.iter().find(|(option, _)| def.options.contains_key(*option)) {
+        return fail(format!("{words} cannot be set without enabling SAI_VECTOR_ALLOW_CUSTOM_PARAMETERS"));
+    }
+    let choices: [(&str, &str, &[&str]); 2] = [
+        ("similarity_function", "Similarity function", &["EUCLIDEAN", "DOT_PRODUCT", "COSINE"]),
+        ("optimize_for", "optimize_for", &["LATENCY", "RECALL"]),
+    ];
+    for (option, words, allowed) in choices {
+        let Some(value) = def.options.get(option).map(|value| value.to_uppercase()) else { continue };
+        if !allowed.contains(&value.as_str()) {
+            return fail(format!(
+                "{words} {value} was not recognized for index null. Valid values are: {}",
+                allowed.join(", ")
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The statement that makes the index, complete: what is stored and shown.

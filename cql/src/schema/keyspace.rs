@@ -15,9 +15,10 @@ const OPTIONS: [&str; 2] = ["durable_writes", "replication"];
 /// CREATE KEYSPACE.
 pub fn create(catalog: &Catalog, statement: &CreateKeyspace, run: &mut Run<'_>) -> Result<Outcome> {
     let name = &statement.name.text;
-    if names::is_reserved(name) {
+    if names::is_system(name) {
         return Err(CqlError::invalid(format!("System keyspace '{name}' is not user-modifiable")));
     }
+    names::check_keyspace(name)?;
     let properties = Properties::new(&statement.options, &OPTIONS)?;
     let given = properties.map("replication")?;
     let durable = properties.flag("durable_writes")?.unwrap_or(true);
@@ -26,7 +27,7 @@ pub fn create(catalog: &Catalog, statement: &CreateKeyspace, run: &mut Run<'_>) 
             .hint("WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
     })?;
     catalog.change(|picture| {
-        if picture.keyspace(name).is_some() {
+        if picture.keyspace(name).is_some() || names::is_reserved(name) {
             return match statement.if_not_exists {
                 true => Ok(Outcome::Void),
                 false => Err(CqlError::new(
@@ -35,7 +36,6 @@ pub fn create(catalog: &Catalog, statement: &CreateKeyspace, run: &mut Run<'_>) 
                 )),
             };
         }
-        names::check_keyspace(name)?;
         let (map, warning) = replication::check(name, given)?;
         let change = EngineChange::new().create_keyspace(name, stored(map, durable));
         catalog.db().change_schema(change)?;

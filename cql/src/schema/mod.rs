@@ -56,6 +56,9 @@ pub fn run(
             keyspace::drop(catalog, &drop.name.name, drop.if_exists)
         }
         Statement::Drop(drop) => {
+            if drop.kind == DropKind::Index {
+                index::check_keyspace(&drop.name)?;
+            }
             let named = Named::of(&drop.name, keyspace)?;
             match drop.kind {
                 DropKind::Type => user_type::drop(catalog, named, drop.if_exists),

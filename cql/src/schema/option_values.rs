@@ -56,7 +56,7 @@ pub fn compression(given: &[(String, String)]) -> Result<BTreeMap<String, String
         return fail(format!("Could not create Compression for type {full}"));
     };
     check_chunk(&mut map)?;
-    let common = ["class", "chunk_length_in_kb", "min_compress_ratio", "crc_check_chance"];
+    let common = ["class", "chunk_length_in_kb", "min_compress_ratio"];
     let unknown = |name: &&String| !common.contains(&name.as_str()) && !own.contains(&name.as_str());
     let unknown: Vec<_> = map.keys().filter(unknown).map(String::as_str).collect();
     if !unknown.is_empty() {
@@ -105,16 +105,20 @@ fn check_levels(map: &BTreeMap<String, String>, class: &str) -> Result<()> {
              [high, fast]."
         )));
     }
-    let levels = [("lz4_high_compressor_level", 1, 17), ("compression_level", -131_072, 22)];
-    for (name, least, greatest) in levels {
-        let Some(text) = map.get(name) else { continue };
-        if !text.parse::<i32>().is_ok_and(|level| (least..=greatest).contains(&level)) {
-            return Err(CqlError::config(format!(
-                "{name} must be between {least} and {greatest} for {class} (got {text})"
-            )));
-        }
+    let level = |name: &str, least: i32, greatest: i32| {
+        let text = map.get(name)?;
+        let fits = text.parse::<i32>().is_ok_and(|level| (least..=greatest).contains(&level));
+        (!fits).then_some(text)
+    };
+    if let Some(text) = level("lz4_high_compressor_level", 1, 17) {
+        return Err(CqlError::config(format!(
+            "Invalid value [{text}] for parameter 'lz4_high_compressor_level'. Value must be between 1 and 17."
+        )));
     }
-    Ok(())
+    match level("compression_level", -131_072, 22) {
+        Some(text) => Err(CqlError::config(format!("{class}: compression_level={text} is invalid"))),
+        None => Ok(()),
+    }
 }
 
 /// The compression option with all that DESCRIBE shows.
@@ -138,7 +142,8 @@ pub fn full_compression(kept: &BTreeMap<String, String>) -> BTreeMap<String, Str
 /// # Errors
 /// `ConfigError` in Cassandra's words.
 pub fn caching(given: &[(String, String)]) -> Result<String> {
-    let (mut keys, mut rows) = ("ALL".to_owned(), "NONE".to_owned());
+    // What a map leaves out is off, also where a table without the option has it on.
+    let (mut keys, mut rows) = ("NONE".to_owned(), "NONE".to_owned());
     let unknown: Vec<_> = given.iter().map(|(name, _)| name.as_str()).collect();
     let unknown: Vec<_> =
         unknown.into_iter().filter(|name| !["keys", "rows_per_partition"].contains(name)).collect();
@@ -191,11 +196,15 @@ pub fn speculative(given: &str) -> Result<String> {
     if let Some(prefix) = hybrid {
         let inner = upper.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(')')).ok_or_else(wrong)?;
         let (one, other) = inner.split_once(',').ok_or_else(wrong)?;
-        let (one, other) = (part(one, given)?.ok_or_else(wrong)?, part(other, given)?.ok_or_else(wrong)?);
-        // One of them has to be a percentile, the other a time.
-        return match one.ends_with('p') == other.ends_with('p') {
-            true => Err(wrong()),
-            false => Ok(format!("{prefix}{one},{other})")),
+        let inner = |text: &str| part(text, given).ok().flatten().ok_or_else(wrong);
+        let (one, other) = (inner(one)?, inner(other)?);
+        return match (one.ends_with('p'), other.ends_with('p')) {
+            (true, false) | (false, true) => Ok(format!("{prefix}{one},{other})")),
+            (percentile, _) => Err(CqlError::config(format!(
+                "Invalid value {given} for option 'speculative_retry': MIN()/MAX() arguments should be of different \
+                 types, but both are of type {}",
+                if percentile { "PERCENTILE" } else { "FIXED" }
+            ))),
         };
     }
     part(&upper, given)?.ok_or_else(wrong)

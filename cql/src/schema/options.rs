@@ -66,7 +66,7 @@ pub enum Purpose {
 pub fn apply(options: &mut TableOptions, given: &Options, purpose: Purpose) -> Result<()> {
     let properties = Properties::new(given, &KNOWN)?;
     if let Some(id) = properties.text("id")? {
-        if !matches!(purpose, Purpose::CreateTable) {
+        if !matches!(purpose, Purpose::CreateTable | Purpose::CreateView) {
             return Err(CqlError::config("Cannot alter table id."));
         }
         let id = Uuid::parse(id).map_err(|_| CqlError::config("Invalid table id"))?;
@@ -134,12 +134,8 @@ fn kept(options: &mut TableOptions, properties: &Properties<'_>) -> Result<()> {
         }
         keep("crc_check_chance", Some(double_text(chance)));
     }
-    if let Some(map) = properties.map("extensions")? {
-        let entries: BTreeMap<_, _> = map.iter().cloned().collect();
-        let entries: Vec<_> =
-            entries.iter().map(|(name, value)| format!("{}: {value}", quote(name))).collect();
-        keep("extensions", Some(format!("{{{}}}", entries.join(", "))));
-    }
+    // Cassandra takes extensions in statements and keeps only those that programs inside the node set.
+    properties.map("extensions")?;
     for (name, least) in [("min_index_interval", 1), ("memtable_flush_period_in_ms", 0)] {
         let value = properties.integer(name)?;
         if let Some(value) = value.filter(|value| *value < least) {
@@ -207,7 +203,7 @@ pub fn describe(options: &TableOptions, view: bool) -> Vec<(&'static str, String
         other("memtable", "'default'"),
         other("crc_check_chance", "1.0"),
         ("default_time_to_live", options.default_time_to_live.to_string()),
-        other("extensions", "{}"),
+        ("extensions", "{}".to_owned()),
         ("gc_grace_seconds", options.gc_grace_seconds.to_string()),
         other("incremental_backups", "true"),
         other("max_index_interval", "2048"),

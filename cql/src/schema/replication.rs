@@ -45,11 +45,11 @@ pub fn check(
             }
             let unknown: Vec<_> = map.keys().filter(|name| *name != DATACENTER).cloned().collect();
             refuse(&unknown, &short, keyspace)?;
+            map.entry(DATACENTER.to_owned()).or_insert_with(|| "1".to_owned());
             for text in map.values() {
                 highest = highest.max(factor(text)?);
             }
         }
-        "EverywhereStrategy" => refuse(&map.keys().cloned().collect::<Vec<_>>(), &short, keyspace)?,
         _ => return Err(CqlError::config(format!("Unable to find replication strategy class '{full}'"))),
     }
     map.insert("class".to_owned(), full);
@@ -71,19 +71,12 @@ fn refuse(unknown: &[String], class: &str, keyspace: &str) -> Result<()> {
     }
 }
 
-/// A factor: `3`, or `3/1` with transient replicas.
+/// A factor, which may not be negative. Transient replicas (`3/1`) are off in Cassandra too.
 fn factor(text: &str) -> Result<i32> {
-    let (all, transient) = text.split_once('/').map_or((text, None), |(all, some)| (all, Some(some)));
-    let wrong = || {
-        let text = format!("Replication factor must be numeric and non-negative, found '{text}'");
-        CqlError::config(text)
-    };
-    let number: i32 = all.trim().parse().map_err(|_| wrong())?;
+    let number: i32 =
+        text.trim().parse().map_err(|_| CqlError::config(format!("For input string: \"{text}\"")))?;
     if number < 0 {
         return Err(CqlError::config(format!("Replication factor must be non-negative, found {number}")));
-    }
-    if transient.is_some_and(|some| some.trim().parse::<i32>().is_err()) {
-        return Err(wrong());
     }
     Ok(number)
 }

@@ -2,6 +2,7 @@
 
 use crate::answer::{Change, Outcome, SchemaChange, Target};
 use crate::catalog::Catalog;
+use crate::catalog::names;
 use crate::catalog::store::Keyspace;
 use crate::catalog::types::{self, canonical, check_size, full_cql_text, native};
 use crate::error::{CqlError, Result};
@@ -86,7 +87,7 @@ fn add(
     field: &Name,
     ty: &TypeName,
 ) -> Result<Option<UdtType>> {
-    let (full, label) = (named.full(), &field.text);
+    let (full, label) = (names::full(named.keyspace, named.name), &field.text);
     if udt.fields.iter().any(|(known, _)| known == label) {
         return match if_not_exists {
             true => Ok(None),
@@ -128,7 +129,8 @@ fn rename(udt: &UdtType, named: Named<'_>, if_exists: bool, pairs: &[(Name, Name
             Some((known, _)) => known.clone_from(&to.text),
             None if if_exists => (),
             None => {
-                let text = format!("Unkown field {} in user type {}", from.text, named.full());
+                let udt = names::full(named.keyspace, named.name);
+                let text = format!("Unkown field {} in user type {udt}", from.text);
                 return Err(CqlError::invalid(text).at(from.place));
             }
         }

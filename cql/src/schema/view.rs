@@ -110,11 +110,16 @@ fn build(base: &TableInfo, named: Named<'_>, statement: &CreateView) -> Result<S
             base.name()
         )));
     }
-    check_order_duplicates(&statement.clustering_order, "materialized view", named.name)?;
+    check_order_duplicates(&statement.clustering_order, "view", named.name)?;
     let options = view_options(statement)?;
     let selected = selected(base, named, statement)?;
     let (partition, clustering) = key(base, named, statement, &selected)?;
     let clustering_names: Vec<&str> = clustering.iter().map(|name| name.text.as_str()).collect();
+    let ordered = statement.clustering_order.iter().map(|(name, _)| name.text.as_str());
+    if !statement.clustering_order.is_empty() && !ordered.eq(clustering_names.iter().copied()) {
+        let text = "Clustering key columns must exactly match columns in CLUSTERING ORDER BY directive";
+        return Err(CqlError::invalid(text));
+    }
     let descending = clustering_order(&statement.clustering_order, &clustering_names)?;
     check_relations(base, statement, partition, clustering)?;
     names::check_table(named.keyspace, named.name)?;

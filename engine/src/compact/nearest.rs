@@ -23,6 +23,9 @@ pub(super) const UNIFIED: [&str; 9] = [
     "unsafe_aggressive_sstable_expiration",
 ];
 
+/// Target of UnifiedCompactionStrategy if none is given, bytes.
+const DEFAULT_TARGET: f64 = 1_073_741_824.0;
+
 /// Smallest target of UnifiedCompactionStrategy, bytes.
 const LEAST_TARGET: f64 = 1_048_576.0;
 
@@ -43,15 +46,15 @@ pub(super) fn check_leveled(map: &BTreeMap<String, String>) -> Result<()> {
 /// Checks what UnifiedCompactionStrategy alone understands.
 pub(super) fn check_unified(map: &BTreeMap<String, String>) -> Result<()> {
     if let Some(list) = map.get("scaling_parameters") {
-        list.split(',').map(str::trim).try_for_each(check_scaling)?;
+        list.trim_end_matches(',').split(',').map(str::trim).try_for_each(check_scaling)?;
     }
-    for name in ["target_sstable_size", "min_sstable_size", "flush_size_override"] {
-        let Some(text) = map.get(name) else { continue };
-        let bytes = size(text)
-            .or_else(|why| invalid(format!("{name} {text} is not a valid size in bytes: {why}")))?;
-        if name == "target_sstable_size" && bytes < LEAST_TARGET {
-            return invalid(format!("{name} {text} is not acceptable, size must be at least 1.000MiB"));
-        }
+    check_sizes(map)?;
+    if let Some(text) = map.get("unsafe_aggressive_sstable_expiration")
+        && !["true", "false"].contains(&text.to_ascii_lowercase().as_str())
+    {
+        return invalid(format!(
+            "unsafe_aggressive_sstable_expiration should either be 'true' or 'false', not {text}"
+        ));
     }
     if let Some(text) = map.get("base_shard_count") {
         match text.parse::<i32>() {
@@ -69,17 +72,55 @@ pub(super) fn check_unified(map: &BTreeMap<String, String>) -> Result<()> {
     {
         return match text.parse::<f64>() {
             Ok(_) => invalid(format!("sstable_growth {text} must be between 0 and 1")),
-            Err(_) => invalid(format!("{text} is not a valid number between 0 and 1 for sstable_growth")),
+            Err(_) => invalid(format!(
+                "sstable_growth is not a valid number between 0 and 1: For input string: \"{text}\""
+            )),
         };
     }
     if let Some(text) = map.get("overlap_inclusion_method")
         && !["none", "single", "transitive"].contains(&text.to_ascii_lowercase().as_str())
     {
         return invalid(format!(
-            "Invalid overlap inclusion method {text}. The valid options are NONE, SINGLE, TRANSITIVE."
+            "Invalid overlap inclusion method {text}. The valid options are [NONE, SINGLE, TRANSITIVE]."
         ));
     }
     Ok(())
+}
+
+fn check_sizes(map: &BTreeMap<String, String>) -> Result<()> {
+    let mut target = DEFAULT_TARGET;
+    for name in ["target_sstable_size", "flush_size_override"] {
+        let Some(text) = map.get(name) else { continue };
+        let bytes = size(text)
+            .or_else(|why| invalid(format!("{name} {text} is not a valid size in bytes: {why}")))?;
+        if bytes < LEAST_TARGET {
+            return invalid(format!("{name} {text} is not acceptable, size must be at least 1.000MiB"));
+        }
+        if name == "target_sstable_size" {
+            target = bytes;
+        }
+    }
+    let name = "min_sstable_size";
+    let Some(text) = map.get(name) else { return Ok(()) };
+    let bytes = size(text).or_else(|_| invalid(format!("{text} is not a valid size in bytes for {name}")))?;
+    if bytes >= target * std::f64::consts::FRAC_1_SQRT_2 {
+        return invalid(format!(
+            "Invalid configuration, {name} ({}) should be less than 70% of the targetSSTableSize ({})",
+            memory(bytes),
+            memory(target)
+        ));
+    }
+    Ok(())
+}
+
+/// `10.000MiB`
+fn memory(bytes: f64) -> String {
+    let units =
+        [(1_099_511_627_776.0, "TiB"), (1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1_024.0, "KiB")];
+    match units.iter().find(|(size, _)| bytes >= *size) {
+        Some((size, unit)) => format!("{:.3}{unit}", bytes / size),
+        None => format!("{bytes}B"),
+    }
 }
 
 /// `N`, `T4`, `L10` or a whole number.
@@ -108,10 +149,13 @@ fn size(text: &str) -> std::result::Result<f64, String> {
     let powers = ["", "K", "M", "G", "T", "P", "E"];
     let end = rest.trim_end_matches(|c: char| c.is_ascii_uppercase());
     let power = powers.iter().position(|unit| *unit == &rest[end.len()..]);
-    let number = end.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+    let number = end.trim().parse::<f64>().ok().filter(|number| number.is_finite());
     match (number, power.and_then(|power| i32::try_from(power).ok())) {
         (Some(number), Some(power)) => Ok(number * base.powi(power)),
-        _ => Err(format!("{text} is not a number with a unit")),
+        _ => {
+            let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+            Err(format!("Unexpected characters between pos {digits} and {} in {text}", rest.len()))
+        }
     }
 }
 
@@ -128,9 +172,11 @@ mod tests {
         assert_eq!(size("512MiB"), Ok(536_870_912.0));
         assert_eq!(size("1.5 KB"), Ok(1_500.0));
         assert_eq!(size("7B"), Ok(7.0));
-        for wrong in ["x", "512", "MiB", "1XiB", "-1KiB"] {
+        for wrong in ["x", "512", "MiB", "1XiB"] {
             assert!(size(wrong).is_err(), "{wrong}");
         }
+        assert_eq!(size("5XB").unwrap_err(), "Unexpected characters between pos 1 and 2 in 5XB");
+        assert_eq!((memory(10_485_760.0), memory(7.0)), ("10.000MiB".to_owned(), "7B".to_owned()));
     }
 
     #[test]

@@ -216,6 +216,7 @@ const COMMON: [&str; 10] = [
     "log_all",
     "provide_overlapping_tombstones",
 ];
+const THRESHOLDS: [&str; 2] = ["min_threshold", "max_threshold"];
 const TIERED: [&str; 3] = ["min_sstable_size", "bucket_low", "bucket_high"];
 const WINDOW: [&str; 5] = [
     "compaction_window_unit",
@@ -342,7 +343,9 @@ impl Reader<'_> {
             "UnifiedCompactionStrategy" => &[&nearest::UNIFIED],
             _ => &[&TIERED],
         };
-        let known = |name: &str| COMMON.contains(&name) || own.iter().any(|names| names.contains(&name));
+        let unified = class == "UnifiedCompactionStrategy";
+        let common = |name: &str| COMMON.contains(&name) && !(unified && THRESHOLDS.contains(&name));
+        let known = |name: &str| common(name) || own.iter().any(|names| names.contains(&name));
         let unknown: Vec<_> = self.map.keys().map(String::as_str).filter(|name| !known(name)).collect();
         match unknown.is_empty() {
             true => Ok(()),

@@ -185,6 +185,15 @@ fn strategies_without_code_of_their_own_are_checked_and_compacted_by_size() {
             &[UNIFIED, ("base_shard_count", "0")],
             "Invalid configuration, base_shard_count should be positive: 0",
         ),
+        (
+            &[UNIFIED, ("min_threshold", "5")],
+            "Properties specified [min_threshold] are not understood by UnifiedCompactionStrategy",
+        ),
+        (
+            &[UNIFIED, ("target_sstable_size", "5MiB"), ("min_sstable_size", "10MiB")],
+            "Invalid configuration, min_sstable_size (10.000MiB) should be less than 70% of the targetSSTableSize \
+             (5.000MiB)",
+        ),
         (&[UNIFIED, ("sstable_growth", "2")], "sstable_growth 2 must be between 0 and 1"),
         (
             &[UNIFIED, ("bucket_low", "1")],

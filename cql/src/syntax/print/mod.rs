@@ -222,7 +222,7 @@ fn write_expr(out: &mut String, e: &Expr) {
         }
         Expr::Call { keyspace, name, args } => call(out, keyspace.as_ref(), name, args),
         Expr::TypeHint(ty, inner) => {
-            let _ = write!(out, "({}) ", type_name(ty));
+            let _ = write!(out, "({})", type_name(ty));
             bound(out, inner, 4);
         }
         Expr::Cast(inner, ty) => {
