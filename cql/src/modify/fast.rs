@@ -10,16 +10,55 @@ use crate::modify::attributes::{Attributes, checked_timestamp};
 use crate::modify::execute::eval_context;
 use crate::modify::operation::{Action, Source};
 use crate::modify::statement::{Kind, Modification, Target};
-use crate::modify::times::Times;
 use crate::term::{EvalContext, Term};
 use crate::value::Bound;
 use skep_engine::encoding::key;
+use skep_engine::encoding::row::RowHead;
 use skep_engine::model::bytes::Bytes;
 use skep_engine::model::cell::ColumnId;
-use skep_engine::model::row::Row;
-use skep_engine::{Db, TableSchema, WriteBatch};
+use skep_engine::model::validate::validate;
+use skep_engine::{CqlType, Db, Error, TableSchema, WriteBatch};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
+
+/// A value of the row.
+#[derive(Clone, Debug)]
+enum Input {
+    /// A marker of a type without parts: its bytes go into the row as they are bound.
+    Plain(usize, CqlType),
+    /// Any other term.
+    Term(Term),
+}
+
+impl Input {
+    fn of(term: &Term) -> Self {
+        let has_parts = |ty: &CqlType| {
+            let ty = ty.unfrozen();
+            ty.is_collection() || matches!(ty, CqlType::Tuple(_) | CqlType::Udt(_) | CqlType::Vector(..))
+        };
+        match term.as_marker() {
+            Some((index, ty)) if !has_parts(ty) => Self::Plain(index, ty.clone()),
+            _ => Self::Term(term.clone()),
+        }
+    }
+
+    /// The value; a bound one is borrowed.
+    #[inline]
+    fn value<'a>(&self, eval: &EvalContext<'a>) -> Result<Cow<'a, Bound>> {
+        match self {
+            Self::Plain(index, ty) => {
+                let bound = eval.binds.get(*index);
+                let bound = bound.ok_or_else(|| CqlError::invalid("Invalid amount of bind variables"))?;
+                if let Bound::Value(value) = bound {
+                    validate(value, ty).map_err(|error| CqlError::invalid(error.message()))?;
+                }
+                Ok(Cow::Borrowed(bound))
+            }
+            Self::Term(term) => term.eval(eval).map(Cow::Owned),
+        }
+    }
+}
 
 /// A prepared INSERT that nothing is special about.
 #[derive(Clone, Debug)]
@@ -27,16 +66,15 @@ pub struct FastInsert {
     schema: Arc<TableSchema>,
     attributes: Attributes,
     /// Values of the partition key, then of the clustering.
-    keys: Vec<Term>,
+    keys: Vec<Input>,
     partition: usize,
     /// Columns by ascending number.
-    columns: Vec<(ColumnId, Term)>,
+    columns: Vec<(ColumnId, Input)>,
 }
 
 #[derive(Default)]
 struct Buffers {
     batch: WriteBatch,
-    row: Row,
     wires: Vec<Bytes>,
 }
 
@@ -57,7 +95,7 @@ impl FastInsert {
             && table.indexes.is_empty();
         let Target::Row { partition, clustering: Some(clustering) } = &statement.target else { return None };
         let term = |source: &Source| match source {
-            Source::Term(term) => Some(term.clone()),
+            Source::Term(term) => Some(Input::of(term)),
             Source::Json(_) => None,
         };
         let column = |operation: &crate::modify::operation::Operation| match &operation.action {
@@ -89,22 +127,33 @@ impl FastInsert {
 
     fn run_with(&self, buffers: &mut Buffers, db: &Db, run: &Run<'_>) -> Result<Outcome> {
         let eval = &eval_context(run);
-        let Buffers { batch, row, wires } = buffers;
+        let Buffers { batch, wires } = buffers;
         let key = self.key(wires, eval)?;
-        let times = self.times(eval, run)?;
-        row.clustering = key::clustering(&self.schema, &wires[self.partition..])?;
-        row.liveness = Some(times.life());
-        row.cells.clear();
-        for (column, term) in &self.columns {
-            let cell = match term.eval(eval)? {
-                Bound::Unset => continue,
-                Bound::Null => times.tombstone(),
-                Bound::Value(value) => times.cell(value),
-            };
-            row.cells.push((*column, cell));
-        }
+        let (timestamp, ttl) = self.times(eval, run)?;
+        let head = RowHead { marker: true, timestamp, ttl, ..RowHead::default() };
+        let clustering = key::clustering(&self.schema, &wires[self.partition..])?;
         batch.clear();
-        batch.put_row(&self.schema, &key, false, row)?;
+        let mut failed = None;
+        let written = batch.put_row_with(&self.schema, &key, &clustering, &head, |row| {
+            for (column, input) in &self.columns {
+                match input.value(eval) {
+                    Ok(value) => match &*value {
+                        Bound::Value(value) => row.value(*column, value),
+                        Bound::Null => row.tombstone(*column),
+                        Bound::Unset => {}
+                    },
+                    Err(error) => {
+                        failed = Some(error);
+                        return Err(Error::invalid("a value does not fit"));
+                    }
+                }
+            }
+            Ok(())
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        written?;
         db.write(batch)?;
         Ok(Outcome::Void)
     }
@@ -112,9 +161,9 @@ impl FastInsert {
     fn key(&self, wires: &mut Vec<Bytes>, eval: &EvalContext<'_>) -> Result<Bytes> {
         wires.clear();
         let columns = self.schema.partition_key().iter().chain(self.schema.clustering());
-        for (term, column) in self.keys.iter().zip(columns) {
-            match term.eval(eval)? {
-                Bound::Value(value) => wires.push(value),
+        for (input, column) in self.keys.iter().zip(columns) {
+            match &*input.value(eval)? {
+                Bound::Value(value) => wires.push(value.clone()),
                 Bound::Null => {
                     let text = format!("Invalid null value in condition for column {}", column.name);
                     return Err(CqlError::invalid(text));
@@ -127,13 +176,14 @@ impl FastInsert {
         Ok(key::partition_key(&self.schema, &wires[..self.partition])?)
     }
 
-    fn times(&self, eval: &EvalContext<'_>, run: &Run<'_>) -> Result<Times> {
+    /// Timestamp (micros) and TTL (seconds).
+    fn times(&self, eval: &EvalContext<'_>, run: &Run<'_>) -> Result<(Option<i64>, i32)> {
         let now = run.now_micros.div_euclid(1_000_000);
         let ttl = self.attributes.ttl(self.schema.options.default_time_to_live, now, eval)?;
         let timestamp = match self.attributes.timestamp(eval)? {
             Some(timestamp) => Some(timestamp),
             None => run.parameters.timestamp.map(checked_timestamp).transpose()?,
         };
-        Ok(timestamp.map_or(Times::of_commit(ttl), |timestamp| Times::at(timestamp, None, ttl)))
+        Ok((timestamp, ttl))
     }
 }

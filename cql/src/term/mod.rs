@@ -102,6 +102,15 @@ impl Term {
         eval::eval_list(&self.0, cx)
     }
 
+    /// The number and type of the bind marker that it is, if it is just that.
+    #[must_use]
+    pub fn as_marker(&self) -> Option<(usize, &CqlType)> {
+        match &self.0 {
+            Node::Marker(index, ty) => Some((*index, ty)),
+            _ => None,
+        }
+    }
+
     /// Whether it is the same in every execution.
     #[must_use]
     pub fn is_constant(&self) -> bool {

@@ -25,18 +25,21 @@ pub fn partition_key<W: AsRef<[u8]>>(schema: &TableSchema, wires: &[W]) -> Resul
         let text = format!("the partition key has {count} columns, {} values were given", wires.len());
         return Err(fail(Error::invalid(text)));
     }
-    let mut key = Vec::new();
-    match wires {
+    let key = match wires {
         [single] => {
             composite::check_key_bytes(single.as_ref().len()).map_err(fail)?;
-            key.extend_from_slice(single.as_ref());
+            Bytes::new(single.as_ref())
         }
-        parts => composite::encode(parts.iter().map(AsRef::as_ref), &mut key).map_err(fail)?,
-    }
+        parts => {
+            let mut key = Vec::new();
+            composite::encode(parts.iter().map(AsRef::as_ref), &mut key).map_err(fail)?;
+            Bytes::from(key)
+        }
+    };
     if key.is_empty() {
         return Err(fail(Error::invalid("Key may not be empty")));
     }
-    Ok(Bytes::from(key))
+    Ok(key)
 }
 
 /// The wires of a partition key, one for each of its columns.

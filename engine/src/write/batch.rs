@@ -295,6 +295,24 @@ impl WriteBatch {
         Ok(())
     }
 
+    /// Adds a row without collections, which `cells` writes cell by cell in ascending order of columns: for writers that have protocol bytes at
+    /// hand and build no [`Row`]. If `cells` fails, nothing is added.
+    ///
+    /// # Errors
+    /// Those of `cells`.
+    #[inline]
+    pub fn put_row_with(
+        &mut self,
+        table: &TableSchema,
+        key: &[u8],
+        clustering: &Clustering,
+        head: &RowHead,
+        cells: impl FnOnce(&mut RowEncoder<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.note(table);
+        self.encoder.row_with(table.id, key, false, clustering, head, cells)
+    }
+
     /// Deletes a partition by its serialised key; `None` takes the commit's times.
     pub fn put_partition_deletion(&mut self, table: &TableSchema, key: &[u8], deletion: Option<Deletion>) {
         self.note(table);
