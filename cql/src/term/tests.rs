@@ -79,8 +79,8 @@ fn tuples_may_be_short_and_user_types_are_whole() {
 fn markers_and_null_inside() {
     let one = Bound::Value(Bytes::new(&1i32.to_be_bytes()));
     let refused = "Invalid list literal for c: bind variables are not supported inside collection literals";
-    assert_eq!(error("[1, ?]", "list<int>", &[one.clone()]), refused);
-    let tuple = value("(?, 2)", "tuple<int, int>", &[one.clone()]).unwrap();
+    assert_eq!(error("[1, ?]", "list<int>", std::slice::from_ref(&one)), refused);
+    let tuple = value("(?, 2)", "tuple<int, int>", std::slice::from_ref(&one)).unwrap();
     assert_eq!(tuple, Bound::Value(Bytes::new(&[0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 2])));
     let unset = "Invalid unset value for tuple field number 0";
     assert_eq!(error("(?, 2)", "tuple<int, int>", &[Bound::Unset]), unset);
@@ -94,7 +94,7 @@ fn markers_and_null_inside() {
 fn a_marker_in_arithmetic_needs_a_hint() {
     let two = Bound::Value(Bytes::new(&2i32.to_be_bytes()));
     let text = "Ambiguous '+' operation with args ? and 1: use type hint to disambiguate, example '(int) ?'";
-    assert_eq!(error("? + 1", "int", &[two.clone()]), text);
+    assert_eq!(error("? + 1", "int", std::slice::from_ref(&two)), text);
     assert_eq!(value("(int) ? + 1", "int", &[two]).unwrap(), Bound::Value(Bytes::new(&3i32.to_be_bytes())));
 }
 
