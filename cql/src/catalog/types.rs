@@ -136,7 +136,7 @@ impl Resolver<'_> {
         whole: &TypeName,
         kind: &str,
         parameters: &[TypeName],
-        dimension: Option<u64>,
+        dimension: Option<i32>,
         frozen: bool,
         depth: usize,
     ) -> Result<CqlType> {
@@ -167,7 +167,7 @@ impl Resolver<'_> {
             }
             "vector" => {
                 let dimension = dimension.unwrap_or(0);
-                if dimension == 0 {
+                if dimension <= 0 {
                     let text = format!("vectors may only have positive dimensions; given {dimension}");
                     return Err(CqlError::invalid(text));
                 }
@@ -175,10 +175,7 @@ impl Resolver<'_> {
                 if element.is_counter() {
                     return Err(CqlError::invalid("Counters are not allowed inside vectors"));
                 }
-                let dimension =
-                    u32::try_from(dimension).ok().filter(|dimension| i32::try_from(*dimension).is_ok());
-                let dimension =
-                    dimension.ok_or_else(|| CqlError::invalid("A vector has too many elements"))?;
+                let dimension = u32::try_from(dimension).unwrap_or(0);
                 return Ok(CqlType::Vector(element, dimension));
             }
             "list" | "set" | "map" => {

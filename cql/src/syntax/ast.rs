@@ -203,7 +203,7 @@ pub enum TypeName {
     /// int, text, ...; a user type; `ks.name`. Custom classes are `Custom`.
     Simple(TableName),
     /// list, set, map, tuple, frozen, vector with their parameters, by the name in lower case.
-    Generic(String, Vec<TypeName>, Option<u64>, Place),
+    Generic(String, Vec<TypeName>, Option<i32>, Place),
     /// A Java class in single quotes.
     Custom(String),
 }

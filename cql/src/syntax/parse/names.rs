@@ -152,7 +152,7 @@ impl Parser<'_> {
     }
 
     /// A vector's dimension: a number that fits a Java int; 0 and below are for the analysis to refuse.
-    fn dimension(&mut self) -> Parse<u64> {
+    fn dimension(&mut self) -> Parse<i32> {
         if self.peek() != Kind::Integer {
             self.note("the number of elements");
             return self.unexpected();
@@ -161,7 +161,7 @@ impl Parser<'_> {
         let token = self.bump();
         let text = self.source(token);
         match text.parse::<i32>() {
-            Ok(number) => Ok(u64::try_from(number).unwrap_or(0)),
+            Ok(number) => Ok(number),
             Err(_) => {
                 self.note_error(
                     place,
