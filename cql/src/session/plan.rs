@@ -11,7 +11,8 @@ use crate::modify::ModifyPlan;
 use crate::schema;
 use crate::select::{NoIndexes, SelectPlan};
 use crate::syntax;
-use crate::syntax::ast::Statement;
+use crate::syntax::ast::{Select, Statement, TableName};
+use crate::system;
 use crate::term::{Markers, Preparing, Scope};
 use crate::value::ColumnSpec;
 use parking_lot::Mutex;
@@ -48,6 +49,8 @@ pub(crate) struct Planned {
 enum Plan {
     /// SELECT.
     Select(Box<SelectPlan>),
+    /// SELECT from a system table: its store is made, and the statement planned, anew in every run.
+    System,
     /// INSERT, UPDATE, DELETE, BATCH.
     Modify(ModifyPlan),
     /// USE, CREATE, ALTER, DROP, TRUNCATE, DESCRIBE: nothing is planned ahead.
@@ -115,8 +118,17 @@ impl Prepared {
         let inner = &*self.0;
         match (&planned.plan, &inner.parsed.statement) {
             (Plan::Select(plan), _) => plan.run(run, &NoIndexes).map(Outcome::Rows),
+            (Plan::System, Statement::Select(select)) => {
+                let (keyspace, name) = table_of(&select.table, &inner.keyspace);
+                let db = system::open(&inner.catalog, keyspace, name, true)?;
+                let mut markers = Markers::new(&inner.parsed.markers);
+                let plan = select_plan(&Catalog::of(&db), select, keyspace, &mut markers)?;
+                plan.run(run, &NoIndexes).map(Outcome::Rows)
+            }
             (Plan::Modify(plan), _) => plan.run(inner.catalog.db(), run),
-            (Plan::Schema, statement) => schema::run(&inner.catalog, Some(&inner.keyspace), statement, run),
+            (Plan::Schema | Plan::System, statement) => {
+                schema::run(&inner.catalog, Some(&inner.keyspace), statement, run)
+            }
         }
     }
 }
@@ -129,14 +141,18 @@ impl Planned {
         let (mut key, mut columns): (Vec<usize>, Arc<[ColumnSpec]>) = (Vec::new(), Arc::from([]));
         let plan = match &parsed.statement {
             Statement::Select(select) => {
-                let keyspace = select.table.keyspace.as_ref().map_or(keyspace, |name| name.text.as_str());
-                let table = catalog.table(keyspace, &select.table.name.text)?;
-                let scope = Scope { types: &**catalog, keyspace, table: Some(&table.schema) };
-                let plan =
-                    SelectPlan::prepare(select, &table, &mut Preparing { scope, markers: &mut markers })?;
-                key = markers.key_indexes(&table.schema);
+                let (of, name) = table_of(&select.table, keyspace);
+                let db = match system::is_system(of) {
+                    true => Some(system::open(catalog, of, name, false)?),
+                    false => None,
+                };
+                let plan = match &db {
+                    Some(db) => select_plan(&Catalog::of(db), select, of, &mut markers)?,
+                    None => select_plan(catalog, select, keyspace, &mut markers)?,
+                };
+                key = markers.key_indexes(&plan.table().schema);
                 columns = Arc::clone(plan.columns());
-                Plan::Select(Box::new(plan))
+                if db.is_some() { Plan::System } else { Plan::Select(Box::new(plan)) }
             }
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Batch(_) => {
                 let mut cx = modify::Context { catalog, keyspace: Some(keyspace), markers: &mut markers };
@@ -154,4 +170,21 @@ impl Planned {
         };
         Ok(Self { epoch, plan, binds: markers.specs(), key, columns })
     }
+}
+
+/// Keyspace and name of a table.
+fn table_of<'a>(table: &'a TableName, keyspace: &'a str) -> (&'a str, &'a str) {
+    (table.keyspace.as_ref().map_or(keyspace, |name| &name.text), &table.name.text)
+}
+
+fn select_plan(
+    catalog: &Catalog,
+    select: &Select,
+    keyspace: &str,
+    markers: &mut Markers,
+) -> Result<SelectPlan> {
+    let (keyspace, name) = table_of(&select.table, keyspace);
+    let table = catalog.table(keyspace, name).map_err(|error| error.at(select.table.name.place))?;
+    let scope = Scope { types: catalog, keyspace, table: Some(&table.schema) };
+    SelectPlan::prepare(select, &table, &mut Preparing { scope, markers })
 }
