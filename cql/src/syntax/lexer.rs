@@ -31,6 +31,12 @@ pub enum FaultKind {
     Exponent,
     /// A minus before a letter i or n: the word that it has to be.
     Minus(&'static str),
+    /// What begins as a UUID must go on as one.
+    Uuid,
+    /// What begins as a duration must go on as one.
+    Duration,
+    /// Behind `$` or `!`: the sign that must follow.
+    Second(char),
 }
 
 /// The lexer; an iterator would end, this gives [`Kind::End`] for ever.
@@ -170,6 +176,10 @@ impl<'a> Lexer<'a> {
                 self.skip(2);
                 if self.skip_past(b"$$") { Kind::DollarString } else { self.fail(FaultKind::Open("$$")) }
             }
+            b'$' | b'!' if self.byte(1) != Some(b'=') => {
+                self.at += 1;
+                self.fail(FaultKind::Second(if first == b'!' { '=' } else { '$' }))
+            }
             b'0'..=b'9' => self.number(0),
             b'-' => self.minus(),
             byte if byte.is_ascii_alphabetic() => self.word(),
@@ -196,9 +206,9 @@ impl<'a> Lexer<'a> {
         match self.byte(1) {
             Some(b'0'..=b'9') => self.number(1),
             Some(b'=') => self.take(2, Sign::MinusEq),
-            Some(b'P') if iso_duration(&self.bytes[self.at + 1..]).is_some() => {
-                self.at += 1 + iso_duration(&self.bytes[self.at + 1..]).unwrap_or(0);
-                Kind::Duration
+            Some(b'P') => {
+                self.at += 1;
+                self.iso_duration()
             }
             Some(b'i' | b'I') => self.negative_word("Infinity", Kind::NegativeInfinity),
             Some(b'n' | b'N') => self.negative_word("NaN", Kind::NegativeNan),
@@ -213,22 +223,95 @@ impl<'a> Lexer<'a> {
         if same == word.len() { kind } else { self.fail(FaultKind::Minus(word)) }
     }
 
-    /// A number, a duration, a UUID or 0x...; `sign` is 1 behind a minus.
+    /// What begins with a digit; `sign` is 1 behind a minus. The letter behind the first digits decides what it is, and then it must be
+    /// that: `1a` is the beginning of a UUID, `1u` that of a duration.
     fn number(&mut self, sign: usize) -> Kind {
         let rest = &self.bytes[self.at + sign..];
-        if sign == 0 && is_uuid(rest) {
-            self.at += 36;
-            return Kind::Uuid;
+        if sign == 0 && begins_uuid(rest) {
+            return self.uuid();
         }
-        if sign == 0 && rest.len() > 1 && rest[0] == b'0' && matches!(rest[1], b'x' | b'X') {
+        if sign == 0 && rest[0] == b'0' && matches!(rest.get(1), Some(b'x' | b'X')) {
             self.at += 2 + rest[2..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
             return Kind::Hex;
         }
-        if let Some(length) = duration(rest) {
-            self.at += sign + length;
-            return Kind::Duration;
+        let count = digits(rest);
+        let may_be_uuid = sign == 0 && count < 8;
+        match rest.get(count).map(u8::to_ascii_lowercase) {
+            Some(b'a' | b'b' | b'c' | b'f') if may_be_uuid => self.uuid(),
+            Some(b'd') if may_be_uuid && days_are_uuid(rest, count) => self.uuid(),
+            Some(b'e') if may_be_uuid && exponent_is_uuid(rest, count) => self.uuid(),
+            Some(b'y' | b'm' | b'w' | b'd' | b'h' | b's' | b'u' | b'n') => self.duration(sign),
+            Some(0xc2) if rest.get(count + 1) == Some(&0xb5) => self.duration(sign),
+            _ => self.decimal(sign),
         }
-        self.at += sign + digits(rest);
+    }
+
+    /// Goes on as long as the text is like the pattern, in which 0 stands for a digit, x for a hexadecimal one.
+    fn like(&mut self, pattern: &[u8]) -> bool {
+        let same = self.bytes[self.at..].iter().zip(pattern).take_while(|(byte, like)| match **like {
+            b'0' => byte.is_ascii_digit(),
+            b'x' => byte.is_ascii_hexdigit(),
+            _ => byte == like,
+        });
+        let count = same.count();
+        self.at += count;
+        count == pattern.len()
+    }
+
+    fn uuid(&mut self) -> Kind {
+        if self.like(b"xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx") {
+            Kind::Uuid
+        } else {
+            self.fail(FaultKind::Uuid)
+        }
+    }
+
+    /// Digits and unit, once or more.
+    fn duration(&mut self, sign: usize) -> Kind {
+        self.at += sign;
+        loop {
+            self.at += digits(&self.bytes[self.at..]);
+            let lower = |byte: Option<u8>| byte.map(|byte| byte.to_ascii_lowercase());
+            let (first, second) = (lower(self.byte(0)), lower(self.byte(1)));
+            match (first, second) {
+                (Some(b'm'), Some(b'o' | b's')) | (Some(b'u' | b'n'), Some(b's')) => self.at += 2,
+                (Some(b'y' | b'm' | b'w' | b'd' | b'h' | b's'), _) => self.at += 1,
+                (Some(0xc2), Some(0xb5)) if lower(self.byte(2)) == Some(b's') => self.at += 3,
+                _ => {
+                    self.at += match (first, second) {
+                        (Some(b'u' | b'n'), _) => 1,
+                        (Some(0xc2), Some(0xb5)) => 2,
+                        _ => 0,
+                    };
+                    return self.fail(FaultKind::Duration);
+                }
+            }
+            if !self.byte(0).is_some_and(|byte| byte.is_ascii_digit()) {
+                return Kind::Duration;
+            }
+        }
+    }
+
+    /// `P...` behind a minus, which can only be a duration.
+    fn iso_duration(&mut self) -> Kind {
+        let rest = &self.bytes[self.at..];
+        if begins_iso_date(rest) {
+            return if self.like(ISO_DATE) { Kind::Duration } else { self.fail(FaultKind::Duration) };
+        }
+        let whole = iso_duration(rest);
+        let parts = whole.unwrap_or(1);
+        // What stands behind the parts read so far, a T or digits, must go on as one more.
+        let mut end = parts + usize::from(rest.get(parts) == Some(&b'T'));
+        let count = digits(&rest[end..]);
+        end += count;
+        let complete = whole.is_some() && end == parts;
+        self.at += end;
+        if complete { Kind::Duration } else { self.fail(FaultKind::Duration) }
+    }
+
+    fn decimal(&mut self, sign: usize) -> Kind {
+        self.at += sign;
+        self.at += digits(&self.bytes[self.at..]);
         let mut kind = Kind::Integer;
         // `1..2` is a slice of two integers.
         let range = self.byte(0) == Some(b'.') && self.byte(1) == Some(b'.') && self.byte(2) != Some(b'.');
@@ -254,9 +337,11 @@ impl<'a> Lexer<'a> {
 
     fn word(&mut self) -> Kind {
         let rest = &self.bytes[self.at..];
-        if is_uuid(rest) {
-            self.at += 36;
-            return Kind::Uuid;
+        if begins_uuid(rest) {
+            return self.uuid();
+        }
+        if begins_iso_date(rest) {
+            return if self.like(ISO_DATE) { Kind::Duration } else { self.fail(FaultKind::Duration) };
         }
         if let Some(length) = iso_duration(rest)
             && !rest.get(length).is_some_and(|byte| is_word(*byte))
@@ -303,7 +388,7 @@ impl<'a> Lexer<'a> {
             b'/' => self.take(1, Sign::Slash),
             b'%' => self.take(1, Sign::Percent),
             b'=' => self.take(1, Sign::Eq),
-            b'!' if next == Some(b'=') => self.take(2, Sign::Ne),
+            b'!' => self.take(2, Sign::Ne),
             b'<' if next == Some(b'=') => self.take(2, Sign::Le),
             b'<' => self.take(1, Sign::Lt),
             b'>' if next == Some(b'=') => self.take(2, Sign::Ge),
@@ -320,38 +405,38 @@ fn digits(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-fn is_uuid(bytes: &[u8]) -> bool {
-    bytes.len() >= 36
-        && bytes[..36].iter().enumerate().all(|(at, byte)| match at {
-            8 | 13 | 18 | 23 => *byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        })
+/// Whether eight hexadecimal digits and a minus stand here, which only a UUID can begin with.
+fn begins_uuid(bytes: &[u8]) -> bool {
+    bytes.get(8) == Some(&b'-') && bytes[..8].iter().all(u8::is_ascii_hexdigit)
 }
 
-/// Length of a unit of a duration: y mo w d h m s ms us ns, and the us with a micro sign.
-fn unit(bytes: &[u8]) -> Option<usize> {
-    let lower = |at: usize| bytes.get(at).map(u8::to_ascii_lowercase);
-    match (lower(0)?, lower(1)) {
-        (b'm', Some(b'o' | b's')) | (b'u' | b'n', Some(b's')) => Some(2),
-        (b'y' | b'w' | b'd' | b'h' | b'm' | b's', _) => Some(1),
-        (0xc2, Some(0xb5)) if lower(2) == Some(b's') => Some(3),
-        _ => None,
-    }
+/// An ISO 8601 duration in the form of a date.
+const ISO_DATE: &[u8] = b"P0000-00-00T00:00:00";
+
+/// Whether `P`, four digits and a minus stand here.
+fn begins_iso_date(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&b'P') && bytes.get(5) == Some(&b'-') && bytes[1..5].iter().all(u8::is_ascii_digit)
 }
 
-/// Length of digits and unit, once or more, if no word goes on behind them.
-fn duration(bytes: &[u8]) -> Option<usize> {
-    let mut at = 0;
+/// Whether the `d` behind `count` digits is a UUID's and not the unit of days: a letter that only a UUID has comes within eight characters.
+fn days_are_uuid(bytes: &[u8], count: usize) -> bool {
+    let mut at = count + 1;
     loop {
         let count = digits(&bytes[at..]);
-        let Some(length) = (count > 0).then(|| unit(&bytes[at + count..])).flatten() else {
-            return (at > 0).then_some(at);
-        };
-        at += count + length;
+        match bytes.get(at + count).map(u8::to_ascii_lowercase) {
+            Some(b'd') if count > 0 => at += count + 1,
+            letter => return at + count < 8 && matches!(letter, Some(b'a'..=b'f')),
+        }
     }
 }
 
-/// Length of an ISO 8601 duration: `P1Y2M3DT4H5M6S`, `P3W`, `P0001-02-03T04:05:06`.
+/// Whether the `e` behind `count` digits is a UUID's and not that of an exponent.
+fn exponent_is_uuid(bytes: &[u8], count: usize) -> bool {
+    let at = count + 1 + digits(&bytes[count + 1..]);
+    at < 8 && matches!(bytes.get(at).map(u8::to_ascii_lowercase), Some(b'a'..=b'f'))
+}
+
+/// Length of an ISO 8601 duration by units: `P1Y2M3DT4H5M6S`, `P3W`.
 fn iso_duration(bytes: &[u8]) -> Option<usize> {
     if bytes.first() != Some(&b'P') {
         return None;
@@ -362,15 +447,6 @@ fn iso_duration(bytes: &[u8]) -> Option<usize> {
     };
     if let Some(end) = part(1, b'W') {
         return Some(end);
-    }
-    let pattern = b"P0000-00-00T00:00:00";
-    let alternative = bytes.len() >= pattern.len()
-        && bytes
-            .iter()
-            .zip(pattern)
-            .all(|(byte, like)| if *like == b'0' { byte.is_ascii_digit() } else { byte == like });
-    if alternative {
-        return Some(pattern.len());
     }
     let mut at = 1;
     for letter in *b"YMD" {

@@ -43,6 +43,8 @@ pub(super) struct Parser<'a> {
     pub(super) fault: Option<Fault>,
     /// Bind markers so far.
     pub(super) markers: Vec<Marker>,
+    /// Whether any reading came up to the fault: then it is what is told.
+    pub(super) fault_met: bool,
     /// What could have stood at token `expected_at`.
     pub(super) expected: Vec<&'static str>,
     /// See `expected`.
@@ -73,6 +75,7 @@ impl<'a> Parser<'a> {
             tokens,
             fault: lexer.fault().cloned(),
             markers: Vec::new(),
+            fault_met: false,
             expected: Vec::new(),
             expected_at: 0,
             noted: None,
@@ -119,6 +122,7 @@ impl<'a> Parser<'a> {
         let token = self.token(0);
         if self.at + 1 < self.tokens.len() {
             self.at += 1;
+            self.fault_met |= self.peek() == Kind::Fault;
         }
         token
     }

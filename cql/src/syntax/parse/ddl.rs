@@ -109,6 +109,29 @@ impl Parser<'_> {
         Ok(Statement::Drop(Drop { kind, if_exists, name }))
     }
 
+    /// Behind LIST, which lists users, roles and what they may do.
+    pub(super) fn list(&mut self) -> Parse<Statement> {
+        match self.peek() {
+            Kind::Keyword(
+                Keyword::Roles
+                | Keyword::Users
+                | Keyword::Superusers
+                | Keyword::All
+                | Keyword::Alter
+                | Keyword::Create
+                | Keyword::Drop
+                | Keyword::Select
+                | Keyword::Modify
+                | Keyword::Authorize
+                | Keyword::Describe
+                | Keyword::Execute
+                | Keyword::Unmask
+                | Keyword::SelectMasked,
+            ) => self.foreign("LIST"),
+            _ => self.unexpected(),
+        }
+    }
+
     fn foreign_or_unexpected(&mut self, verb: &str) -> Parse<Statement> {
         if let Kind::Keyword(keyword) = self.peek()
             && FOREIGN.contains(&keyword)
@@ -185,7 +208,7 @@ impl Parser<'_> {
         let name = if self.eat(Keyword::On) {
             None
         } else {
-            let name = self.name()?;
+            let name = self.name_or_marker("Bind variables cannot be used for index names")?;
             self.expect(Keyword::On)?;
             Some(TableName { keyspace: None, name })
         };

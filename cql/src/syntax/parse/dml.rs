@@ -1,5 +1,6 @@
 //! INSERT, UPDATE, DELETE and batches of them.
 
+use crate::error::Place;
 use crate::syntax::ast::{
     Assignment, Batch, BatchKind, Delete, Expr, Insert, InsertValues, Literal, Name, Operation, Statement,
     Target, Update, Using,
@@ -74,6 +75,11 @@ impl Parser<'_> {
         loop {
             let place = self.place();
             let assignment = self.assignment()?;
+            if !self.sign_at(0, Sign::Comma) && !self.keyword_at(0, Keyword::Where) {
+                self.note(",");
+                self.note("WHERE");
+                return self.unexpected();
+            }
             if assignments.iter().any(|earlier| conflict(earlier, &assignment)) {
                 self.note_error(
                     place,
@@ -120,43 +126,44 @@ impl Parser<'_> {
                 return Ok(Operation::Set(value));
             }
             self.bump();
-            self.same_column(column, "<value> + X")?;
+            let place = self.place();
+            let own = self.column()?;
+            self.check_same(column, &own, "<value> + X", place);
             return Ok(Operation::Prepend(value));
         }
-        match self.peek_at(1) {
+        let place = self.place();
+        let token = self.bump();
+        let own = self.name_of(token);
+        let (operation, form) = match self.peek() {
             Kind::Sign(Sign::Plus) => {
-                self.same_column(column, "X +<value>")?;
                 self.bump();
-                Ok(Operation::Add(self.term()?))
+                (Operation::Add(self.term()?), "X +<value>")
             }
             Kind::Sign(Sign::Minus) => {
-                self.same_column(column, "X -<value>")?;
                 self.bump();
-                Ok(Operation::Subtract(self.term()?))
+                (Operation::Subtract(self.term()?), "X -<value>")
             }
             Kind::Integer => {
                 // `c = c -1` is a name and a number for the lexer; so is `c = c 1`.
-                let negative = self.source(self.token(1)).starts_with('-');
-                self.same_column(column, if negative { "X - <value>" } else { "X + <value>" })?;
-                let number = self.int_value()?;
-                Ok(Operation::Add(number))
+                let negative = self.source(self.token(0)).starts_with('-');
+                (Operation::Add(self.int_value()?), if negative { "X - <value>" } else { "X + <value>" })
             }
             _ => {
-                self.bump();
-                self.note("+");
-                self.note("-");
-                self.note("(");
-                self.unexpected()
+                for what in ["+", "-", "("] {
+                    self.note(what);
+                }
+                return self.unexpected();
             }
-        }
+        };
+        self.check_same(column, &own, form, place);
+        Ok(operation)
     }
 
-    fn same_column(&mut self, column: &Name, form: &str) -> Parse<()> {
-        let place = self.place();
-        if self.column()? != *column {
+    fn check_same(&mut self, column: &Name, own: &Name, form: &str, place: Place) {
+        let ended = self.sign_at(0, Sign::Comma) || self.keyword_at(0, Keyword::Where);
+        if own != column && ended {
             self.note_error(place, format!("Only expressions of the form X = {form} are supported."));
         }
-        Ok(())
     }
 
     /// Behind DELETE.

@@ -11,7 +11,7 @@ const STATEMENTS: &[&str] = &[
 ];
 
 /// A hint for a place where no token can be read.
-pub(super) fn for_fault(parser: &Parser<'_>, fault: &Fault) -> Option<String> {
+pub(super) fn for_fault(fault: &Fault) -> Option<String> {
     let hint = match fault.what {
         FaultKind::Character(character) => match character {
             '\u{2018}' | '\u{2019}' | '\u{201a}' | '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{ab}'
@@ -47,9 +47,19 @@ pub(super) fn for_fault(parser: &Parser<'_>, fault: &Fault) -> Option<String> {
         }
         FaultKind::Open("\n") => "end the line behind the comment, or put it in /* */".to_owned(),
         FaultKind::Minus(_) => "put a blank behind the minus".to_owned(),
+        FaultKind::Second('=') => {
+            "not equal is written !=, and has a place only in the IF of a conditional write".to_owned()
+        }
+        FaultKind::Second(_) => "a text between dollars begins and ends with two: $$...$$".to_owned(),
+        FaultKind::Uuid => {
+            "digits and letters stand together only in UUIDs, durations and 0x...; put blanks around a minus"
+                .to_owned()
+        }
+        FaultKind::Duration => {
+            "durations are 1h30m or P1DT2H; the units are y mo w d h m s ms us ns".to_owned()
+        }
         _ => return None,
     };
-    let _ = parser;
     Some(hint)
 }
 

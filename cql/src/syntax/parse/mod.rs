@@ -72,7 +72,10 @@ impl Parser<'_> {
             self.note("a statement");
             return self.unexpected();
         };
-        let start = self.mark();
+        if !STATEMENTS.contains(&keyword) {
+            self.note("a statement");
+            return self.unexpected();
+        }
         self.bump();
         match keyword {
             Keyword::Select => Ok(Statement::Select(Box::new(self.select()?))),
@@ -93,13 +96,35 @@ impl Parser<'_> {
                 self.pass_over();
                 Ok(Statement::Unsupported(keyword.text().to_owned()))
             }
-            Keyword::List if self.peek() != Kind::End => self.foreign("LIST"),
-            Keyword::Add if self.keyword_at(0, Keyword::Identity) => self.foreign("ADD"),
-            _ => {
-                self.rewind(start);
-                self.note("a statement");
+            Keyword::List => self.list(),
+            Keyword::Add => {
+                if self.keyword_at(0, Keyword::Identity) {
+                    return self.foreign("ADD");
+                }
+                self.note("IDENTITY");
                 self.unexpected()
             }
+            _ => self.unexpected(),
         }
     }
 }
+
+/// Keywords that begin a statement.
+const STATEMENTS: &[Keyword] = &[
+    Keyword::Select,
+    Keyword::Insert,
+    Keyword::Update,
+    Keyword::Delete,
+    Keyword::Begin,
+    Keyword::Use,
+    Keyword::Truncate,
+    Keyword::Create,
+    Keyword::Alter,
+    Keyword::Drop,
+    Keyword::Describe,
+    Keyword::Desc,
+    Keyword::Grant,
+    Keyword::Revoke,
+    Keyword::List,
+    Keyword::Add,
+];

@@ -29,11 +29,14 @@ impl Parser<'_> {
         self.name_or_marker("Bind variables cannot be used for keyspace names")
     }
 
-    fn name_or_marker(&mut self, refusal: &'static str) -> Parse<Name> {
+    pub(super) fn name_or_marker(&mut self, refusal: &'static str) -> Parse<Name> {
         if self.sign_at(0, Sign::Question) {
             let place = self.place();
-            self.note_error(place, refusal);
             let token = self.bump();
+            if self.peek() == Kind::Ident {
+                return self.unexpected();
+            }
+            self.note_error(place, refusal);
             return Ok(self.name_of(token));
         }
         self.name()

@@ -14,7 +14,7 @@ pub(super) fn unexpected(parser: &Parser<'_>, at: usize) -> CqlError {
     let Some(token) = parser.tokens.get(at).copied() else {
         return CqlError::new(Code::Syntax, "line 0:-1 the statement ends too early");
     };
-    if token.kind == Kind::Fault
+    if (token.kind == Kind::Fault || parser.fault_met)
         && let Some(fault) = &parser.fault
     {
         return faulty(parser, fault);
@@ -40,7 +40,9 @@ pub(super) fn unexpected(parser: &Parser<'_>, at: usize) -> CqlError {
 
 fn faulty(parser: &Parser<'_>, fault: &Fault) -> CqlError {
     let text = parser.text;
-    let at = fault.at as usize;
+    // Cassandra finds out at the last character that $$ is missing, and behind the last one for other things.
+    let early = usize::from(fault.what == FaultKind::Open("$$") && !text.ends_with('$'));
+    let at = text.floor_char_boundary((fault.at as usize).saturating_sub(early));
     let line_start = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |found| found + 1);
     let characters = text.get(line_start..at).map_or(0, |line| line.chars().count());
     let place = Place { line: fault.line, column: u32::try_from(characters).unwrap_or(u32::MAX) };
@@ -50,6 +52,9 @@ fn faulty(parser: &Parser<'_>, fault: &Fault) -> CqlError {
         }
         FaultKind::Open("\n") => "a comment begun with -- or // needs its line's end".to_owned(),
         FaultKind::Open(end) => format!("the statement ends before {end} closes what was begun"),
+        FaultKind::Uuid => "what begins like a UUID must go on as one".to_owned(),
+        FaultKind::Duration => "what begins like a duration must go on as one".to_owned(),
+        FaultKind::Second(sign) => format!("{sign} must follow"),
         FaultKind::Exponent => "digits must follow the exponent of a number".to_owned(),
         FaultKind::Minus(word) => {
             format!("a minus right before this letter begins -{word}, which this is not")
@@ -57,7 +62,7 @@ fn faulty(parser: &Parser<'_>, fault: &Fault) -> CqlError {
     };
     let column = utf16_column(text, at);
     let error = CqlError::new(Code::Syntax, format!("line {}:{column} {message}", fault.line)).at(place);
-    match hints::for_fault(parser, fault) {
+    match hints::for_fault(fault) {
         Some(hint) => error.hint(hint),
         None => error,
     }

@@ -2,7 +2,7 @@
 
 use crate::error::{Code, CqlError};
 use crate::syntax::ast::{
-    ColumnCondition, Comparison, Condition, Expr, Left, Ordering, Relation, Right, Select, Target,
+    ColumnCondition, Comparison, Condition, Expr, Left, Name, Ordering, Relation, Right, Select, Target,
 };
 use crate::syntax::parse::cursor::{Failed, Parse, Parser, is_name};
 use crate::syntax::token::{Keyword, Kind, Sign};
@@ -66,24 +66,19 @@ impl Parser<'_> {
     }
 
     #[allow(clippy::type_complexity)]
-    fn select_clause(&mut self) -> Parse<(bool, Vec<(Expr, Option<crate::syntax::ast::Name>)>)> {
+    fn select_clause(&mut self) -> Parse<(bool, Vec<(Expr, Option<Name>)>)> {
         if !self.keyword_at(0, Keyword::Distinct) {
             return Ok((false, self.selectors()?));
         }
         let mark = self.mark();
         self.bump();
-        match self.selectors().and_then(|selectors| self.behind_selectors(selectors)) {
+        match self.selectors() {
             Err(Failed::Token(_)) => {
                 self.rewind(mark);
                 Ok((false, self.selectors()?))
             }
             other => other.map(|selectors| (true, selectors)),
         }
-    }
-
-    /// A word behind a selector that is neither a comma nor a clause's speaks against the reading.
-    fn behind_selectors<T>(&mut self, selectors: T) -> Parse<T> {
-        if is_name(self.peek()) { self.unexpected() } else { Ok(selectors) }
     }
 
     fn ordering(&mut self) -> Parse<Ordering> {
@@ -162,7 +157,7 @@ impl Parser<'_> {
         Ok(Relation { left, comparison, right, place })
     }
 
-    fn columns_in_brackets(&mut self) -> Parse<Vec<crate::syntax::ast::Name>> {
+    fn columns_in_brackets(&mut self) -> Parse<Vec<Name>> {
         self.expect_sign(Sign::Open)?;
         let columns = self.comma_list(Self::column)?;
         self.expect_sign(Sign::Close)?;

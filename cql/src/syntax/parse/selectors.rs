@@ -51,11 +51,17 @@ impl Parser<'_> {
             return Ok(Expr::Negate(Box::new(self.nested(Self::selector_group)?)));
         }
         let base = self.simple_selector()?;
+        // Cassandra looks two tokens ahead behind what may have fields.
+        self.fault_met |= matches!(base, Expr::Constant { .. }) && self.peek_at(1) == Kind::Fault;
         if !matches!(self.peek(), Kind::Sign(Sign::Point | Sign::OpenSquare)) {
             return Ok(base);
         }
         let mark = self.mark();
-        match self.modifiers(base.clone()) {
+        let modified = self.modifiers(base.clone()).and_then(|modified| {
+            self.ends_selector()?;
+            Ok(modified)
+        });
+        match modified {
             Err(Failed::Token(_)) => {
                 self.rewind(mark);
                 Ok(base)
@@ -213,10 +219,30 @@ impl Parser<'_> {
                 self.note("a name");
                 return self.unexpected();
             }
+            if !ends_selector(self.peek_at(3)) {
+                for _ in 0..3 {
+                    self.bump();
+                }
+                return self.selector_goes_on();
+            }
         }
         let name = self.name()?;
+        self.fault_met |= self.peek_at(1) == Kind::Fault;
         self.note("(");
+        self.ends_selector()?;
         Ok(Expr::Column(name))
+    }
+
+    /// What follows a column or field decides whether it can be one at all, before other readings are tried.
+    fn ends_selector(&mut self) -> Parse<()> {
+        if ends_selector(self.peek()) { Ok(()) } else { self.selector_goes_on() }
+    }
+
+    fn selector_goes_on<T>(&mut self) -> Parse<T> {
+        for what in ["+", "-", "*", "/", "%", ",", "AS", "FROM"] {
+            self.note(what);
+        }
+        self.unexpected()
     }
 
     fn life(&mut self, function: LifeFunction) -> Parse<Expr> {
@@ -239,5 +265,32 @@ impl Parser<'_> {
             args
         };
         Ok(Expr::Call { keyspace: function.keyspace, name: function.name, args })
+    }
+}
+
+/// Whether a token may stand behind a column or field.
+fn ends_selector(kind: Kind) -> bool {
+    match kind {
+        Kind::Sign(sign) => matches!(
+            sign,
+            Sign::Comma
+                | Sign::Close
+                | Sign::CloseSquare
+                | Sign::CloseCurly
+                | Sign::Colon
+                | Sign::Semicolon
+                | Sign::Plus
+                | Sign::Minus
+                | Sign::Star
+                | Sign::Slash
+                | Sign::Percent
+                | Sign::Point
+                | Sign::OpenSquare
+        ),
+        Kind::Keyword(keyword) => matches!(
+            keyword,
+            Keyword::As | Keyword::From | Keyword::Order | Keyword::Per | Keyword::Limit | Keyword::Allow
+        ),
+        kind => kind == Kind::End,
     }
 }
