@@ -4,7 +4,8 @@ use crate::db::table::Table;
 use crate::error::Result;
 use crate::model::arg::Arg;
 use crate::model::schema::TableSchema;
-use crate::write::batch::{With, WriteBatch};
+use crate::write::batch::WriteBatch;
+use crate::write::times::With;
 use std::sync::Arc;
 
 /// Bytes of a batch at which it is committed: large enough that the commit's own cost vanishes, small enough that a

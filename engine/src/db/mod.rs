@@ -1,7 +1,7 @@
 //! The engine running: the handle, what it owns, and how the parts are wired.
 //!
 //! ```text
-//! Db, Table            what a program holds: cheap clones, Send + Sync          mod, table, appender, query
+//! Db, Table            what a program holds: cheap clones, Send + Sync          mod, table, appender, query, moment
 //! open                 lock, manifest, log replay, clean-up                     builder, open
 //! flush, compact       the background work and its installation                 flush, compactor, worker
 //! ddl                  schema changes                                           ddl, change, schema
@@ -28,6 +28,7 @@ pub mod attachment;
 pub mod counter;
 pub mod page;
 pub mod query;
+pub mod moment;
 pub mod snapshot;
 pub mod backup;
 pub mod stats;

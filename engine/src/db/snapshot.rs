@@ -2,7 +2,7 @@
 
 use crate::db::Db;
 use crate::db::ddl::split_name;
-use crate::db::query::TableSnapshot;
+use crate::db::moment::TableSnapshot;
 use crate::db::table::Table;
 use crate::error::{Error, Result};
 use crate::memtable::pins::Pin;

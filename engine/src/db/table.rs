@@ -1,14 +1,15 @@
 //! A table: what a program writes to and reads from.
 
-use crate::db::query::declared_columns;
+use crate::db::moment::declared_columns;
 use crate::db::{Db, Inner};
 use crate::encoding::range::KeyRange;
 use crate::error::{ErrorKind, Result};
 use crate::model::arg::Arg;
 use crate::model::schema::{TableId, TableSchema};
 use crate::read::query::Projection;
-use crate::write::batch::{SchemaOf, With, WriteBatch};
+use crate::write::batch::{SchemaOf, WriteBatch};
 use crate::write::tables::TableState;
+use crate::write::times::With;
 use arc_swap::ArcSwapOption;
 use std::cell::RefCell;
 use std::path::PathBuf;

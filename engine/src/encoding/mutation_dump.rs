@@ -7,9 +7,11 @@
 use crate::annotate::Annotation;
 use crate::encoding::bytes::ByteReader;
 use crate::encoding::mutation::{PARTITION, RANGE, ROW, SAME_KEY, SAME_TABLE, STATIC, VERSION};
+use crate::encoding::row::read::{read_deletion, read_ttl};
+use crate::encoding::row::value::{BYTES, read_value};
 use crate::encoding::row::{
-    BYTES, COMPLEX, DELETION, EXPIRY, FAR, KNOWN, LIFE, MARKER, OWN, OWN_LOCAL, OWN_TIMESTAMP, OWN_TOMBSTONE,
-    OWN_TTL, RAW, Stamp, TOMBSTONE, TTL, read_deletion, read_ttl, read_value,
+    COMPLEX, DELETION, EXPIRY, FAR, KNOWN, LIFE, MARKER, OWN, OWN_LOCAL, OWN_TIMESTAMP, OWN_TOMBSTONE,
+    OWN_TTL, RAW, Stamp, TOMBSTONE, TTL,
 };
 use crate::error::Result;
 use crate::model::life::Deletion;

@@ -9,15 +9,14 @@
 //! 1. The cells of a [`PlainRow`] are those of [`EncodedRow::decode`], in the same order.
 
 use crate::encoding::bytes::ByteReader;
-use crate::encoding::row::{
-    BYTES, COMPLEX, DECIMAL, DELETION, EXPIRY, EncodedRow, FAR, INT4, INT8, LIFE, MARKER, OWN, RAW, RAW4,
-    RAW8, SCALES, Stamp, TOMBSTONE, TTL, read_own, read_ttl,
-};
+use crate::encoding::row::read::{Head, read_column, read_own};
+use crate::encoding::row::value::{BYTES, DECIMAL, INT4, INT8, RAW4, RAW8, decimal_bits, read_int4};
+use crate::encoding::row::{COMPLEX, DELETION, EncodedRow, MARKER, OWN, RAW, Stamp, TOMBSTONE};
 use crate::encoding::row_times::RowTimes;
 use crate::encoding::varint::unzigzag;
 use crate::error::Result;
 use crate::model::cell::{Cell, ColumnId};
-use crate::model::life::{Liveness, NEVER};
+use crate::model::life::Liveness;
 use crate::model::row::Row;
 
 /// Whether a row is plain; `times` are its own.
@@ -47,19 +46,11 @@ impl<'a> PlainRow<'a> {
     #[inline]
     pub fn parse(bytes: &'a [u8], stamp: Stamp) -> Result<Self> {
         let mut reader = ByteReader::new(bytes);
-        let flags = reader.u8()?;
-        if flags & (MARKER | RAW | DELETION | COMPLEX) != MARKER {
+        let head = Head::read(&mut reader, stamp)?;
+        if head.flags & (MARKER | RAW | DELETION | COMPLEX) != MARKER {
             return Err(reader.error("a row is not a plain one"));
         }
-        let clustering = reader.bytes()?;
-        let timestamp = if flags & LIFE != 0 { reader.i64()? } else { stamp.timestamp };
-        let ttl = if flags & TTL != 0 { read_ttl(&mut reader)? } else { 0 };
-        let expiry = match ttl {
-            0 => NEVER,
-            _ if flags & EXPIRY != 0 => reader.signed()?,
-            _ => stamp.now.saturating_add(i64::from(ttl)),
-        };
-        Ok(Self { clustering, life: Liveness { timestamp, ttl, expiry }, stamp, cells: reader, bytes })
+        Ok(Self { clustering: head.place.order, life: head.life, stamp, cells: reader, bytes })
     }
 
     /// Its cells by ascending column.
@@ -110,35 +101,19 @@ impl<'a> PlainCells<'a> {
             return Ok(None);
         }
         let reader = &mut self.reader;
-        let head = reader.u8()?;
-        let gap = match u32::from(head >> 3) {
-            FAR => u32::try_from(reader.varint()?).ok(),
-            gap => Some(gap),
-        };
-        let column = gap.and_then(|gap| self.next.checked_add(gap)).filter(|column| *column < u32::MAX);
-        let column = column.ok_or_else(|| reader.error("column number is too large"))?;
-        self.next = column + 1;
-        let cell = match head & 7 {
+        let (column, form) = read_column(reader, &mut self.next)?;
+        let cell = match form {
             INT8 => PlainCell::Eight(unzigzag(reader.varint()?).cast_unsigned()),
-            DECIMAL => {
-                let code = reader.varint()?;
-                let scale = SCALES.get((code & 3) as usize);
-                let scale = scale.ok_or_else(|| reader.error("unknown number of decimals"))?;
-                PlainCell::Eight((unzigzag(code >> 2) as f64 / scale).to_bits())
-            }
+            DECIMAL => PlainCell::Eight(decimal_bits(reader)?),
             RAW8 => PlainCell::Eight(u64::from_be_bytes(reader.array()?)),
-            INT4 => {
-                let value = i32::try_from(unzigzag(reader.varint()?));
-                let value = value.map_err(|_| reader.error("a 4-byte number is too large"))?;
-                PlainCell::Four(value.cast_unsigned())
-            }
+            INT4 => PlainCell::Four(read_int4(reader)?.cast_unsigned()),
             RAW4 => PlainCell::Four(u32::from_be_bytes(reader.array()?)),
             BYTES => PlainCell::Bytes(reader.bytes()?),
             TOMBSTONE => PlainCell::Other(Cell::tombstone(self.timestamp, self.stamp.now)),
             OWN => PlainCell::Other(read_own(reader, self.timestamp, self.stamp)?),
             _ => return Err(reader.error("unknown form of a value")),
         };
-        Ok(Some((ColumnId(column), cell)))
+        Ok(Some((column, cell)))
     }
 }
 

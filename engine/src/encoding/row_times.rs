@@ -8,13 +8,11 @@
 //! 1. [`EncodedRow::times`] succeeds exactly where [`EncodedRow::decode`] does.
 
 use crate::encoding::bytes::ByteReader;
-use crate::encoding::row::{
-    BYTES, COMPLEX, DECIMAL, DELETION, EXPIRY, EncodedRow, FAR, INT4, INT8, LIFE, MARKER, OWN, OWN_LOCAL,
-    OWN_TIMESTAMP, OWN_TOMBSTONE, OWN_TTL, RAW, RAW4, RAW8, SCALES, Stamp, TOMBSTONE, TTL, read_deletion,
-    read_ttl,
-};
-use crate::encoding::varint::unzigzag;
+use crate::encoding::row::read::{ComplexHead, Head, Own, read_column, read_path};
+use crate::encoding::row::value::skip_value;
+use crate::encoding::row::{EncodedRow, MARKER, OWN, Stamp, TOMBSTONE};
 use crate::error::Result;
+use crate::model::cell::ColumnId;
 use crate::model::life::NEVER;
 
 /// Between which times the contents of a row lie.
@@ -64,44 +62,19 @@ impl EncodedRow<'_> {
     pub fn add_times(&self, stamp: Stamp, times: &mut RowTimes) -> Result<()> {
         let mut reader = ByteReader::new(self.bytes);
         let reader = &mut reader;
-        let flags = reader.u8()?;
-        reader.bytes()?;
-        if flags & RAW != 0 {
-            reader.bytes()?;
-        }
-        let timestamp = if flags & LIFE != 0 { reader.i64()? } else { stamp.timestamp };
-        let ttl = if flags & TTL != 0 { read_ttl(reader)? } else { 0 };
-        let expiry = match ttl {
-            0 => NEVER,
-            _ if flags & EXPIRY != 0 => reader.signed()?,
-            _ => stamp.now.saturating_add(i64::from(ttl)),
-        };
-        if flags & DELETION != 0 {
-            let deletion = read_deletion(reader, stamp)?;
+        let head = Head::read(reader, stamp)?;
+        let timestamp = head.life.timestamp;
+        if let Some(deletion) = head.deletion {
             times.add(deletion.timestamp, deletion.local);
         }
-        if flags & COMPLEX != 0 {
-            let mut last = None;
-            for _ in 0..reader.count(3, "collections")? {
-                let column = walk_complex(reader, timestamp, stamp, times)?;
-                if last.is_some_and(|last| last >= column) {
-                    return Err(reader.error("collections are out of order"));
-                }
-                last = Some(column);
-            }
+        let mut last = None;
+        for _ in 0..head.collections(reader)? {
+            last = Some(walk_complex(reader, timestamp, stamp, last, times)?);
         }
-        let (mut live, mut deleted) = (flags & MARKER != 0, false);
-        let mut next = 0u32;
+        let (mut live, mut deleted) = (head.flags & MARKER != 0, false);
+        let mut next = 0;
         while !reader.is_empty() {
-            let head = reader.u8()?;
-            let gap = match u32::from(head >> 3) {
-                FAR => u32::try_from(reader.varint()?).ok(),
-                gap => Some(gap),
-            };
-            let column = gap.and_then(|gap| next.checked_add(gap)).filter(|column| *column < u32::MAX);
-            let column = column.ok_or_else(|| reader.error("column number is too large"))?;
-            next = column + 1;
-            match head & 7 {
+            match read_column(reader, &mut next)?.1 {
                 TOMBSTONE => deleted = true,
                 OWN => walk_own(reader, timestamp, stamp, times)?,
                 form => {
@@ -111,7 +84,7 @@ impl EncodedRow<'_> {
             }
         }
         if live {
-            times.add(timestamp, expiry);
+            times.add(timestamp, head.life.expiry);
         }
         if deleted {
             times.add(timestamp, stamp.now);
@@ -121,75 +94,28 @@ impl EncodedRow<'_> {
 }
 
 fn walk_own(reader: &mut ByteReader<'_>, life: i64, stamp: Stamp, times: &mut RowTimes) -> Result<()> {
-    let flags = reader.u8()?;
-    let timestamp = if flags & OWN_TIMESTAMP != 0 { reader.i64()? } else { life };
-    let ttl = if flags & OWN_TTL != 0 { read_ttl(reader)? } else { 0 };
-    let tombstone = flags & OWN_TOMBSTONE != 0;
-    if tombstone && ttl != 0 {
-        return Err(reader.error("a tombstone has a TTL"));
-    }
-    if !tombstone && ttl == 0 && flags & OWN_LOCAL != 0 {
-        return Err(reader.error("a value expires without a TTL"));
-    }
-    let local = match flags & OWN_LOCAL {
-        0 if tombstone => stamp.now,
-        0 if ttl != 0 => stamp.now.saturating_add(i64::from(ttl)),
-        0 => NEVER,
-        _ => reader.signed()?,
-    };
-    times.add(timestamp, local);
-    if tombstone { Ok(()) } else { skip_value(reader, flags >> 4) }
+    let own = Own::read(reader, life, stamp)?;
+    times.add(own.timestamp, own.local);
+    own.form.map_or(Ok(()), |form| skip_value(reader, form))
 }
 
-fn walk_complex(reader: &mut ByteReader<'_>, life: i64, stamp: Stamp, times: &mut RowTimes) -> Result<u32> {
-    let column = u32::try_from(reader.varint()?);
-    let column = column.map_err(|_| reader.error("column number is too large"))?;
-    match reader.u8()? {
-        0 => {}
-        1 => {
-            let deletion = read_deletion(reader, stamp)?;
-            times.add(deletion.timestamp, deletion.local);
-        }
-        _ => return Err(reader.error("unknown flags of a collection")),
+fn walk_complex(
+    reader: &mut ByteReader<'_>,
+    life: i64,
+    stamp: Stamp,
+    last: Option<ColumnId>,
+    times: &mut RowTimes,
+) -> Result<ColumnId> {
+    let head = ComplexHead::read(reader, stamp, last)?;
+    if let Some(deletion) = head.deletion {
+        times.add(deletion.timestamp, deletion.local);
     }
-    let mut last: Option<&[u8]> = None;
-    for _ in 0..reader.count(3, "elements")? {
-        let raw = reader.u8()?;
-        let path = reader.bytes()?;
-        match raw {
-            0 => {}
-            1 => drop(reader.bytes()?),
-            _ => return Err(reader.error("unknown flags of an element")),
-        }
-        if last.is_some_and(|last| last >= path) {
-            return Err(reader.error("elements of a collection are out of order"));
-        }
-        last = Some(path);
+    let mut last = None;
+    for _ in 0..head.count {
+        read_path(reader, &mut last)?;
         walk_own(reader, life, stamp, times)?;
     }
-    Ok(column)
-}
-
-#[inline]
-fn skip_value(reader: &mut ByteReader<'_>, form: u8) -> Result<()> {
-    match form {
-        BYTES => drop(reader.bytes()?),
-        INT4 => {
-            if i32::try_from(unzigzag(reader.varint()?)).is_err() {
-                return Err(reader.error("a 4-byte number is too large"));
-            }
-        }
-        INT8 => drop(reader.varint()?),
-        DECIMAL => {
-            if reader.varint()? & 3 >= SCALES.len() as u64 {
-                return Err(reader.error("unknown number of decimals"));
-            }
-        }
-        RAW8 => drop(reader.array::<8>()?),
-        RAW4 => drop(reader.array::<4>()?),
-        _ => return Err(reader.error("unknown form of a value")),
-    }
-    Ok(())
+    Ok(head.column)
 }
 
 #[cfg(test)]
@@ -197,7 +123,7 @@ mod tests {
     use super::*;
     use crate::encoding::row::encode_row;
     use crate::model::bytes::Bytes;
-    use crate::model::cell::{Cell, ColumnId};
+    use crate::model::cell::Cell;
     use crate::model::clustering::Clustering;
     use crate::model::life::{Deletion, Liveness};
     use crate::model::row::{Complex, Row};

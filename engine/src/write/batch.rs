@@ -12,58 +12,14 @@ use crate::error::{Error, Result};
 use crate::model::arg::Arg;
 use crate::model::cell::{Cell, ColumnId};
 use crate::model::clustering::{Clustering, ClusteringRange};
-use crate::model::life::{Deletion, MAX_TTL, whole_seconds};
+use crate::model::life::Deletion;
 use crate::model::row::{Complex, Row};
 use crate::model::schema::{Column, ColumnKind, TableId, TableSchema};
 use crate::model::types::CqlType;
 use crate::write::collection;
+use crate::write::times::With;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How one statement is written: with which TTL and timestamp.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct With {
-    ttl: Option<u64>,
-    timestamp: Option<i64>,
-}
-
-impl With {
-    /// The table's default TTL, the commit's timestamp.
-    pub const DEFAULT: Self = Self { ttl: None, timestamp: None };
-
-    /// Expires after `ttl`, rounded up to whole seconds; zero means never and overrides the table's default.
-    #[must_use]
-    pub const fn ttl(self, ttl: Duration) -> Self {
-        Self { ttl: Some(whole_seconds(ttl)), ..self }
-    }
-
-    /// Written at `micros` since the epoch instead of the time of the commit.
-    #[must_use]
-    pub const fn timestamp(self, micros: i64) -> Self {
-        Self { timestamp: Some(micros), ..self }
-    }
-
-    /// The TTL to use for `schema`, seconds.
-    fn seconds(&self, schema: &TableSchema) -> Result<i32> {
-        let Some(ttl) = self.ttl else { return Ok(schema.options.default_time_to_live) };
-        match i32::try_from(ttl) {
-            Ok(seconds) if seconds <= MAX_TTL => Ok(seconds),
-            _ => Err(Error::invalid(format!("ttl is too large. requested ({ttl}) maximum ({MAX_TTL})"))),
-        }
-    }
-
-    fn checked_timestamp(&self) -> Result<Option<i64>> {
-        match self.timestamp {
-            Some(i64::MIN) => Err(Error::invalid(format!(
-                "Out of bound timestamp, must be in [{}, {}]",
-                i64::MIN + 1,
-                i64::MAX
-            ))),
-            timestamp => Ok(timestamp),
-        }
-    }
-}
 
 /// Writes that are committed together.
 #[derive(Clone, Debug, Default)]

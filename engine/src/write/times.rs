@@ -1,13 +1,61 @@
-//! When one statement writes: the times of the cells, markers and deletions that it makes.
+//! When one statement writes: with which timestamp and TTL, and the times of the cells, markers and deletions that it makes.
 //!
-//! For layers that put rows of the storage model into a [`WriteBatch`](crate::write::batch::WriteBatch) themselves. What the client
+//! [`With`] is what a program says with a row. [`Times`] is for layers that put rows of the storage model into a [`WriteBatch`](crate::write::batch::WriteBatch) themselves. What the client
 //! does not say (the write time, the second from which a TTL or gc_grace_seconds count) is left open and filled in when
 //! the batch commits ([`Stamp::UNSET`]).
 
 use crate::encoding::row::Stamp;
+use crate::error::{Error, Result};
 use crate::model::bytes::Bytes;
 use crate::model::cell::Cell;
-use crate::model::life::{Deletion, Liveness};
+use crate::model::life::{Deletion, Liveness, MAX_TTL, whole_seconds};
+use crate::model::schema::TableSchema;
+use std::time::Duration;
+
+/// How one statement is written: with which TTL and timestamp.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct With {
+    ttl: Option<u64>,
+    timestamp: Option<i64>,
+}
+
+impl With {
+    /// The table's default TTL, the commit's timestamp.
+    pub const DEFAULT: Self = Self { ttl: None, timestamp: None };
+
+    /// Expires after `ttl`, rounded up to whole seconds; zero means never and overrides the table's default.
+    #[must_use]
+    pub const fn ttl(self, ttl: Duration) -> Self {
+        Self { ttl: Some(whole_seconds(ttl)), ..self }
+    }
+
+    /// Written at `micros` since the epoch instead of the time of the commit.
+    #[must_use]
+    pub const fn timestamp(self, micros: i64) -> Self {
+        Self { timestamp: Some(micros), ..self }
+    }
+
+    /// The TTL to use for `schema`, seconds.
+    pub(crate) fn seconds(&self, schema: &TableSchema) -> Result<i32> {
+        let Some(ttl) = self.ttl else { return Ok(schema.options.default_time_to_live) };
+        match i32::try_from(ttl) {
+            Ok(seconds) if seconds <= MAX_TTL => Ok(seconds),
+            _ => Err(Error::invalid(format!("ttl is too large. requested ({ttl}) maximum ({MAX_TTL})"))),
+        }
+    }
+
+    /// The timestamp, if there is one.
+    pub(crate) fn checked_timestamp(&self) -> Result<Option<i64>> {
+        match self.timestamp {
+            Some(i64::MIN) => Err(Error::invalid(format!(
+                "Out of bound timestamp, must be in [{}, {}]",
+                i64::MIN + 1,
+                i64::MAX
+            ))),
+            timestamp => Ok(timestamp),
+        }
+    }
+}
 
 /// USING TIMESTAMP and TTL of a statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

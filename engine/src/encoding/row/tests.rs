@@ -1,7 +1,13 @@
 //! The row encoding: every row comes back, and no bytes panic.
 
 use super::*;
+use crate::model::bytes::Bytes;
+use crate::model::cell::{Cell, ColumnId};
+use crate::model::clustering::Clustering;
+use crate::model::life::{Liveness, NEVER};
+use crate::model::row::{Complex, Row};
 use proptest::prelude::*;
+use std::sync::Arc;
 
 const STAMP: Stamp = Stamp { timestamp: 1_700_000_000_000_000, now: 1_700_000_000 };
 
