@@ -16,7 +16,7 @@ use crate::modify::statement::{Conditions, Kind, Target};
 use crate::modify::step::{Rows, Step};
 use crate::term::EvalContext;
 use crate::value::{ColumnSpec, Wire};
-use skep_engine::db::query::TableSnapshot;
+use skep_engine::TableSnapshot;
 use skep_engine::encoding::key;
 use skep_engine::model::bytes::Bytes;
 use skep_engine::model::cell::ColumnId;

@@ -298,7 +298,9 @@ impl<'e> Typed<'e> {
                 Some(CqlType::Set(Box::new(ty)))
             }
             Self::Tuple(items) if items.len() == 1 => items[0].compatible(),
-            Self::Tuple(items) => items.iter().map(Self::compatible).collect::<Option<_>>().map(CqlType::Tuple),
+            Self::Tuple(items) => {
+                items.iter().map(Self::compatible).collect::<Option<_>>().map(CqlType::Tuple)
+            }
             other => other.exact(),
         }
     }
