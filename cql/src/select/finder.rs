@@ -81,7 +81,7 @@ mod tests {
         let row = |at: u8| Clustering::new(Bytes::new(&[0x80, at]));
         let range = ClusteringRange { start: Bound::after(&[0x80, 1]), end: Bound::top() };
         let found = Found { key: DecoratedKey::new(b"k"), rows: Some(vec![row(1), row(2)]) };
-        assert_eq!(found.among(&[range.clone()]), [ClusteringRange::prefix(&[0x80, 2])]);
-        assert_eq!(Found { rows: None, ..found }.among(&[range.clone()]), [range]);
+        assert_eq!(found.among(std::slice::from_ref(&range)), [ClusteringRange::prefix(&[0x80, 2])]);
+        assert_eq!(Found { rows: None, ..found }.among(std::slice::from_ref(&range)), [range]);
     }
 }

@@ -269,3 +269,6 @@ fn check_distinct(select: &Select, restrictions: &Where, selection: &Selection) 
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;
