@@ -8,14 +8,17 @@ use crate::catalog::table::TableInfo;
 use crate::catalog::types::name;
 use crate::catalog::{Catalog, definition, names};
 use crate::error::{CqlError, Result};
+use crate::restrict::{Kind, Rules, Where};
 use crate::schema::columns::{check_key_type, check_order_duplicates, clustering_order};
 use crate::schema::keyspace;
 use crate::schema::named::Named;
 use crate::schema::options::{self, Purpose};
 use crate::schema::table::{already_exists, changed};
 use crate::syntax::ast::{AlterView, Comparison, CreateView, Expr, Left, Name, Relation, Right, TableName};
+use crate::term::{Markers, Preparing, Scope};
 use skep_engine::{ColumnKind, Order, Schema, SchemaChange as EngineChange, TableOptions, TableSchema};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// CREATE MATERIALIZED VIEW.
 pub fn create(catalog: &Catalog, named: Named<'_>, statement: &CreateView) -> Result<Outcome> {
@@ -48,7 +51,7 @@ pub fn create(catalog: &Catalog, named: Named<'_>, statement: &CreateView) -> Re
             Some(_) => return Err(already_exists(named)),
             None => (),
         }
-        let schema = build(base, named, statement)?;
+        let schema = build(catalog, base, named, statement)?;
         catalog.db().change_schema(EngineChange::new().create_table(schema))?;
         Ok(changed(Change::Created, named))
     })
@@ -97,7 +100,12 @@ fn missing(named: Named<'_>) -> CqlError {
 }
 
 /// The view's table.
-fn build(base: &TableInfo, named: Named<'_>, statement: &CreateView) -> Result<Schema> {
+fn build(
+    catalog: &Catalog,
+    base: &Arc<TableInfo>,
+    named: Named<'_>,
+    statement: &CreateView,
+) -> Result<Schema> {
     if base.is_counter() {
         return Err(CqlError::invalid("Materialized views are not supported on counter tables"));
     }
@@ -121,6 +129,7 @@ fn build(base: &TableInfo, named: Named<'_>, statement: &CreateView) -> Result<S
         return Err(CqlError::invalid(text));
     }
     let descending = clustering_order(&statement.clustering_order, &clustering_names)?;
+    check_where(catalog, base, statement)?;
     check_relations(base, statement, partition, clustering)?;
     names::check_table(named.keyspace, named.name)?;
 
@@ -258,6 +267,21 @@ fn key<'a>(
     Ok((partition, clustering))
 }
 
+/// Holds the relations beside IS NOT NULL against the table, as those of a SELECT that may filter.
+fn check_where(catalog: &Catalog, base: &Arc<TableInfo>, statement: &CreateView) -> Result<()> {
+    if let Some(token) = statement.relations.iter().find(|relation| matches!(relation.left, Left::Token(_))) {
+        let text = "Cannot use token relation when defining a materialized view";
+        return Err(CqlError::invalid(text).at(token.place));
+    }
+    let others = statement.relations.iter().filter(|relation| relation.comparison != Comparison::IsNot);
+    let others: Vec<Relation> = others.cloned().collect();
+    let mut markers = Markers::new(&[]);
+    let scope = Scope { types: catalog, keyspace: base.keyspace(), table: Some(&base.schema) };
+    let rules = Rules { kind: Kind::Select, statics_only: false, allow_filtering: true };
+    Where::prepare(&mut Preparing { scope, markers: &mut markers }, base, &others, rules)?;
+    Ok(())
+}
+
 fn check_relations(
     base: &TableInfo,
     statement: &CreateView,
@@ -269,11 +293,7 @@ fn check_relations(
     for relation in &statement.relations {
         let columns: Vec<&Name> = match &relation.left {
             Left::Column(column) | Left::Element(column, _) => vec![column],
-            Left::Columns(columns) => columns.iter().collect(),
-            Left::Token(_) => {
-                let text = "Cannot use token relation when defining a materialized view";
-                return Err(CqlError::invalid(text).at(relation.place));
-            }
+            Left::Columns(columns) | Left::Token(columns) => columns.iter().collect(),
         };
         for column in columns {
             let known = base.column(&column.text).map_err(|error| error.at(column.place))?;
