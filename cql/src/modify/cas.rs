@@ -113,11 +113,9 @@ impl<'a> Request<'a> {
         } else if self.key != *key {
             return Err(CqlError::invalid("Batch with conditions cannot span multiple partitions"));
         }
-        // What statements without conditions write is read for nobody.
-        if statement.is_conditional() {
-            self.updates_rows |= statement.updates_rows();
-            self.updates_statics |= !statement.statics.is_empty();
-        }
+        self.updates_rows |= statement.updates_rows();
+        // Static columns are read for the sake of conditional statements alone.
+        self.updates_statics |= statement.is_conditional() && !statement.statics.is_empty();
         self.condition_columns.extend(statement.condition_columns().map(|column| column.id));
         let clustering = match &step.rows {
             Rows::Named(rows) => rows.first().cloned(),

@@ -53,10 +53,12 @@ impl Counts {
         let (regulars, statics) = (deltas(&step.statement.regulars)?, deltas(&step.statement.statics)?);
         for key in &step.keys {
             if let Rows::Named(rows) = &step.rows {
-                rows.iter().for_each(|row| self.add_to(&step.statement.table, key, Some(row), &regulars));
-                if rows.is_empty() {
-                    continue;
+                for row in rows {
+                    self.add_to(&step.statement.table, key, Some(row), &regulars);
+                    // A static counter counts once for each row that is named, as in Cassandra.
+                    self.add_to(&step.statement.table, key, None, &statics);
                 }
+                continue;
             }
             self.add_to(&step.statement.table, key, None, &statics);
         }
