@@ -17,6 +17,7 @@ pub mod selector;
 pub mod restrict;
 pub mod select;
 pub mod mutation;
+pub mod derive;
 pub mod modify;
 pub mod schema;
 pub mod system;

@@ -23,6 +23,9 @@ pub const ID: &str = "#id";
 /// Option of a table that holds an index.
 pub const HIDDEN: &str = "#hidden";
 
+/// Prefix of the mark of an index (`#filling:NAME` of its table) or view (`#filling:` of its own) that is not filled yet.
+const FILLING: &str = "#filling:";
+
 /// Names by which storage-attached indexes are made.
 const SAI: [&str; 3] = ["sai", "storageattachedindex", "org.apache.cassandra.index.sai.storageattachedindex"];
 
@@ -151,6 +154,28 @@ pub fn uuid_of(schema: &TableSchema) -> Uuid {
         let number = number & !(0xf << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
         Uuid(number.to_be_bytes())
     })
+}
+
+/// Marks an index of a table as not filled yet; with an empty name, a view.
+pub fn put_mark(options: &mut TableOptions, index: &str) {
+    options.other.insert(format!("{FILLING}{index}"), String::new());
+}
+
+/// Takes all such marks away.
+pub fn take_marks(options: &mut TableOptions) {
+    options.other.retain(|name, _| !name.starts_with(FILLING));
+}
+
+/// Whether a view or an index of a table is not filled.
+#[must_use]
+pub fn is_unfinished(schema: &TableSchema) -> bool {
+    schema.options.other.keys().any(|name| name.starts_with(FILLING))
+}
+
+/// Whether this index of a table is not filled.
+#[must_use]
+pub fn is_index_unfinished(schema: &TableSchema, index: &str) -> bool {
+    schema.options.other.contains_key(&format!("{FILLING}{index}"))
 }
 
 /// Whether a table is an index's own, which CQL does not show.

@@ -13,7 +13,7 @@ use crate::catalog::table::{IndexDef, TableInfo};
 use crate::catalog::types::Resolver;
 use crate::error::{Code, CqlError, Result};
 use crate::syntax::ast::TypeName;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use skep_engine::{CqlType, Db, Table, UdtType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -90,6 +90,10 @@ pub struct Catalog {
     db: Db,
     picture: RwLock<Arc<Picture>>,
     changing: Mutex<()>,
+    /// Read by statements that write while they run, so that a change can wait for those planned before it.
+    writing: RwLock<()>,
+    /// Whether what a killed process left unfinished was looked after.
+    ready: Mutex<bool>,
 }
 
 impl Catalog {
@@ -102,13 +106,42 @@ impl Catalog {
     /// A catalog of its own. `db` should be a detached handle ([`Db::detached`]) where the catalog lives as long as the store.
     #[must_use]
     pub fn new(db: Db) -> Self {
-        Self { db, picture: RwLock::default(), changing: Mutex::new(()) }
+        Self {
+            db,
+            picture: RwLock::default(),
+            changing: Mutex::new(()),
+            writing: RwLock::new(()),
+            ready: Mutex::new(false),
+        }
     }
 
     /// The store.
     #[must_use]
     pub fn db(&self) -> &Db {
         &self.db
+    }
+
+    /// Runs `finish` if that was not done since the store was opened; others wait for it.
+    ///
+    /// # Errors
+    /// Those of `finish`, which the next to come tries again.
+    pub fn make_ready(&self, finish: impl FnOnce() -> Result<()>) -> Result<()> {
+        let mut ready = self.ready.lock();
+        if !*ready {
+            finish()?;
+            *ready = true;
+        }
+        Ok(())
+    }
+
+    /// Held while a statement that writes is looked up and run: see [`Catalog::settle`].
+    pub fn writing(&self) -> RwLockReadGuard<'_, ()> {
+        self.writing.read()
+    }
+
+    /// Waits for the statements that were planned for an earlier schema and write now. Those that begin afterwards know the schema as it is.
+    pub fn settle(&self) {
+        drop(self.writing.write());
     }
 
     /// Grows with every change of the schema.

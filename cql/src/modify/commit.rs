@@ -2,6 +2,7 @@
 
 use crate::answer::Run;
 use crate::catalog::TableInfo;
+use crate::derive;
 use crate::error::Result;
 use crate::mutation::Mutations;
 use skep_engine::{Db, Snapshot, WriteBatch};
@@ -27,6 +28,7 @@ pub fn commit(
     }
     let mut batch = WriteBatch::new();
     mutations.put(&mut batch)?;
+    derive::add(db, mutations, state, &mut batch)?;
     if let Some((timestamp, _)) = state {
         batch.set_timestamp(timestamp)?;
     }

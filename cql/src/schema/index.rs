@@ -8,6 +8,7 @@ use crate::catalog::store::Keyspace;
 use crate::catalog::table::{IndexDef, IndexKind, TableInfo};
 use crate::catalog::types::{cql_text, name};
 use crate::catalog::{Catalog, definition, names};
+use crate::derive::fill;
 use crate::error::{CqlError, Result};
 use crate::schema::keyspace;
 use crate::schema::named::Named;
@@ -19,7 +20,8 @@ use skep_engine::{CqlType, SchemaChange as EngineChange, TableSchema};
 
 /// CREATE INDEX.
 pub fn create(catalog: &Catalog, named: Named<'_>, statement: &CreateIndex) -> Result<Outcome> {
-    catalog.change(|picture| {
+    let mut made = None;
+    let outcome = catalog.change(|picture| {
         let keyspace = picture.keyspace(named.keyspace).ok_or_else(|| keyspace::missing(named.keyspace))?;
         let table = keyspace.tables.get(named.name);
         let table =
@@ -74,11 +76,21 @@ pub fn create(catalog: &Catalog, named: Named<'_>, statement: &CreateIndex) -> R
         let stored = stored(statement, &def, named, column);
         let mut options = table.schema.options.clone();
         definition::put_index(&mut options, &stored);
+        definition::put_mark(&mut options, &label);
         let base: TableSchema = table.schema.with_options(options);
         let change = EngineChange::new().put_table(base).create_table(definition::index_schema(table, &def)?);
         catalog.db().change_schema(change)?;
+        made = Some(label);
         Ok(changed(Change::Updated, named))
-    })
+    })?;
+    if let Some(label) = made
+        && let Err(error) = fill::index(catalog, named.keyspace, named.name, &label)
+            .and_then(|()| fill::done(catalog, named.keyspace, named.name))
+    {
+        drop(catalog, Named { keyspace: named.keyspace, name: &label }, true)?;
+        return Err(error);
+    }
+    Ok(outcome)
 }
 
 /// Refuses DROP INDEX in Cassandra's own keyspaces, in other words than those for tables.

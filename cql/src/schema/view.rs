@@ -7,6 +7,7 @@ use crate::answer::{Change, Outcome};
 use crate::catalog::table::TableInfo;
 use crate::catalog::types::name;
 use crate::catalog::{Catalog, definition, names};
+use crate::derive::fill;
 use crate::error::{CqlError, Result};
 use crate::restrict::{Kind, Rules, Where};
 use crate::schema::columns::{check_key_type, check_order_duplicates, clustering_order};
@@ -23,7 +24,8 @@ use std::sync::Arc;
 /// CREATE MATERIALIZED VIEW.
 pub fn create(catalog: &Catalog, named: Named<'_>, statement: &CreateView) -> Result<Outcome> {
     let base_keyspace = statement.base.keyspace.as_ref().map_or(named.keyspace, |name| &name.text);
-    catalog.change(|picture| {
+    let mut made = false;
+    let outcome = catalog.change(|picture| {
         let keyspace = picture.keyspace(named.keyspace).ok_or_else(|| keyspace::missing(named.keyspace))?;
         if base_keyspace != named.keyspace {
             let text = "Cannot create a materialized view on a table in a different keyspace";
@@ -53,8 +55,17 @@ pub fn create(catalog: &Catalog, named: Named<'_>, statement: &CreateView) -> Re
         }
         let schema = build(catalog, base, named, statement)?;
         catalog.db().change_schema(EngineChange::new().create_table(schema))?;
+        made = true;
         Ok(changed(Change::Created, named))
-    })
+    })?;
+    if made
+        && let Err(error) = fill::view(catalog, named.keyspace, named.name)
+            .and_then(|()| fill::done(catalog, named.keyspace, named.name))
+    {
+        drop(catalog, named, true)?;
+        return Err(error);
+    }
+    Ok(outcome)
 }
 
 /// ALTER MATERIALIZED VIEW.
@@ -135,6 +146,7 @@ fn build(
 
     let mut options = options;
     definition::put_view(&mut options, &stored(base, named, statement));
+    definition::put_mark(&mut options, "");
     let mut schema = Schema::table(named.name).keyspace(named.keyspace).options(options);
     for name in partition {
         schema = schema.declare(&name.text, base.column(&name.text)?.ty.clone(), ColumnKind::PartitionKey);

@@ -25,6 +25,7 @@ pub use values::{Named, ToCql, Values};
 
 use crate::answer::{Outcome, Parameters, ResultSet, Run};
 use crate::catalog::Catalog;
+use crate::derive;
 use crate::error::Result;
 use crate::session::cache::Cache;
 use crate::session::values::wrong_number;
@@ -130,9 +131,11 @@ impl Session {
     /// # Errors
     /// A store whose definitions cannot be read.
     pub fn new(db: &Db) -> Result<Self> {
+        let catalog = Catalog::of(db);
+        catalog.make_ready(|| derive::fill::finish(&catalog))?;
         Ok(Self {
             db: db.clone(),
-            catalog: Catalog::of(db),
+            catalog,
             keyspace: Mutex::new(DEFAULT_KEYSPACE.to_owned()),
             cache: Mutex::default(),
         })
@@ -190,6 +193,8 @@ impl Session {
     /// # Errors
     /// Those of the statement; `Invalid` for a wrong number of values.
     pub fn run(&self, prepared: &Prepared, binds: &[Bound], parameters: &Parameters) -> Result<Answer> {
+        // A write that was planned without an index must be through before the index is filled.
+        let _writing = prepared.writes().then(|| self.catalog.writing());
         let planned = prepared.planned(&self.catalog)?;
         if binds.len() != planned.binds.len() {
             return Err(wrong_number(planned.binds.len(), binds.len()));

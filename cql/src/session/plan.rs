@@ -5,6 +5,7 @@
 
 use crate::answer::{Outcome, Run};
 use crate::catalog::Catalog;
+use crate::derive::Indexes;
 use crate::error::{Code, CqlError, Result};
 use crate::modify;
 use crate::modify::ModifyPlan;
@@ -114,10 +115,15 @@ impl Prepared {
         Ok(Arc::clone(&current))
     }
 
+    /// Whether it writes rows.
+    pub(crate) fn writes(&self) -> bool {
+        matches!(self.0.first.plan, Plan::Modify(_))
+    }
+
     pub(crate) fn run(&self, planned: &Planned, run: &mut Run<'_>) -> Result<Outcome> {
         let inner = &*self.0;
         match (&planned.plan, &inner.parsed.statement) {
-            (Plan::Select(plan), _) => plan.run(run, &NoIndexes).map(Outcome::Rows),
+            (Plan::Select(plan), _) => plan.run(run, &Indexes).map(Outcome::Rows),
             (Plan::System, Statement::Select(select)) => {
                 let (keyspace, name) = table_of(&select.table, &inner.keyspace);
                 let db = system::open(&inner.catalog, keyspace, name, true)?;

@@ -233,6 +233,11 @@ impl Db {
         self.inner.dir.root().to_path_buf()
     }
 
+    /// Whether it was opened to be read only.
+    pub fn is_read_only(&self) -> bool {
+        self.inner.read_only
+    }
+
     /// The clock's time.
     pub fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.now_micros().div_euclid(1000))

@@ -1,0 +1,199 @@
+//! Entries of an index: which rows had a value.
+//!
+//! An entry is the marker of a row in the index's hidden table (see
+//! [`index_schema`](crate::catalog::definition::index_schema)). It expires with the value. Nothing is read to write one: what a row had before stays
+//! in the index until somebody meets it there.
+
+use crate::catalog::store::Picture;
+use crate::catalog::{IndexDef, IndexKind, TableInfo};
+use crate::error::{CqlError, Result};
+use crate::mutation::{Change, PartitionWrites};
+use crate::syntax::ast::IndexPart;
+use skep_engine::encoding::row::Stamp;
+use skep_engine::encoding::{key, path};
+use skep_engine::model::bytes::Bytes;
+use skep_engine::model::cell::Cell;
+use skep_engine::model::clustering::Clustering;
+use skep_engine::model::life::Liveness;
+use skep_engine::model::row::Row;
+use skep_engine::model::schema::Column;
+use skep_engine::{ColumnKind, CqlType, Table, TableSchema, Token, WriteBatch};
+use std::sync::Arc;
+
+/// The longest value that is a partition key of an index, bytes.
+const MAX_VALUE: usize = 65_535;
+
+/// The table of an index, with what it is on.
+#[derive(Debug)]
+pub struct IndexTable {
+    /// The hidden table.
+    pub table: Table,
+    /// Its definition.
+    pub schema: Arc<TableSchema>,
+    /// The indexed table's definition.
+    pub base: Arc<TableSchema>,
+    /// The index.
+    pub index: Arc<IndexDef>,
+    /// The indexed column.
+    pub column: Column,
+}
+
+/// A value that a row has, and until when: the life of its entry.
+type Indexed = (Bytes, Liveness);
+
+impl IndexTable {
+    /// The table of `index` of `base`; None if either is being dropped.
+    #[must_use]
+    pub fn of(picture: &Picture, base: &TableInfo, index: &Arc<IndexDef>) -> Option<Self> {
+        let table = picture.keyspace(base.keyspace())?.index_tables.get(&index.name)?.clone();
+        let column = base.schema.column(&index.column)?.clone();
+        let (schema, base, index) = (table.schema(), Arc::clone(&base.schema), Arc::clone(index));
+        Some(Self { table, schema, base, index, column })
+    }
+
+    /// Whether entries name partitions rather than rows.
+    #[must_use]
+    pub fn is_of_partitions(&self) -> bool {
+        matches!(self.column.kind, ColumnKind::Static | ColumnKind::PartitionKey)
+    }
+
+    /// Adds the entries of what is written to a partition.
+    ///
+    /// # Errors
+    /// `Invalid` for a value that is too long to be indexed.
+    pub fn put(&self, part: &PartitionWrites, batch: &mut WriteBatch) -> Result<()> {
+        for change in &part.changes {
+            match change {
+                Change::Row(row) => self.put_row(&part.key, row, false, batch)?,
+                Change::Static(row) => self.put_row(&part.key, row, true, batch)?,
+                Change::Range(..) | Change::Partition(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the entries of a row of partition `partition`, written or stored.
+    ///
+    /// # Errors
+    /// As [`IndexTable::put`].
+    pub fn put_row(
+        &self,
+        partition: &Bytes,
+        row: &Row,
+        is_static: bool,
+        batch: &mut WriteBatch,
+    ) -> Result<()> {
+        for (value, life) in self.values(partition, row, is_static)? {
+            let (key, clustering) = self.entry(&value, partition, (!is_static).then_some(&row.clustering))?;
+            let entry = Row { liveness: Some(life), ..Row::new(clustering) };
+            batch.put_row(&self.schema, &key, false, &entry)?;
+        }
+        Ok(())
+    }
+
+    /// Key and clustering of an entry in the hidden table.
+    ///
+    /// # Errors
+    /// As [`IndexTable::put`].
+    pub fn entry(
+        &self,
+        value: &Bytes,
+        partition: &Bytes,
+        at: Option<&Clustering>,
+    ) -> Result<(Bytes, Clustering)> {
+        let mut wires = Vec::with_capacity(4);
+        let key = match self.index.kind {
+            IndexKind::Legacy => {
+                if value.len() > MAX_VALUE {
+                    return Err(self.too_long(value.len()));
+                }
+                key::partition_key(&self.schema, &[value])?
+            }
+            IndexKind::Sai => {
+                wires.push(value.clone());
+                key::partition_key(&self.schema, &[Bytes::new(&0i32.to_be_bytes())])?
+            }
+        };
+        wires.push(Bytes::new(&Token::of(partition).0.to_be_bytes()));
+        wires.push(partition.clone());
+        if let Some(at) = at.filter(|_| !self.is_of_partitions()) {
+            wires.extend(key::clustering_wires(&self.base, at)?);
+        }
+        Ok((key, key::clustering(&self.schema, &wires)?))
+    }
+
+    fn too_long(&self, length: usize) -> CqlError {
+        CqlError::invalid(format!(
+            "Cannot index value of size {length} for index {} on {}({}) (maximum allowed size={MAX_VALUE})",
+            self.index.name,
+            self.base.full_name(),
+            self.column.name
+        ))
+    }
+
+    /// The values of the indexed column that live in a row.
+    ///
+    /// # Errors
+    /// `Invalid` for stored bytes that are no key or element.
+    pub fn values(&self, partition: &Bytes, row: &Row, is_static: bool) -> Result<Vec<Indexed>> {
+        let of_key = |wires: Vec<Bytes>, columns: &[Column]| {
+            let place = columns.iter().position(|column| column.id == self.column.id);
+            // Whatever makes the row live, and however long, its entry stays until it is found to be wrong.
+            let life = Liveness::new(Stamp::UNSET.timestamp);
+            place.and_then(|place| wires.into_iter().nth(place)).map(|value| (value, life))
+        };
+        let lives = row.liveness.is_some() || row.all_cells().any(|cell| !cell.is_tombstone());
+        Ok(match self.column.kind {
+            ColumnKind::PartitionKey if lives => {
+                of_key(key::partition_wires(&self.base, partition)?, self.base.partition_key())
+                    .into_iter()
+                    .collect()
+            }
+            ColumnKind::Clustering(_) if lives && !is_static => {
+                let wires = key::clustering_wires(&self.base, &row.clustering)?;
+                of_key(wires, self.base.clustering()).into_iter().collect()
+            }
+            ColumnKind::Static if is_static => self.cells(row)?,
+            ColumnKind::Regular if !is_static => self.cells(row)?,
+            _ => Vec::new(),
+        })
+    }
+
+    fn cells(&self, row: &Row) -> Result<Vec<Indexed>> {
+        if let Some(cell) = row.cell(self.column.id) {
+            return Ok(cell.value.iter().map(|value| (value.clone(), life(cell))).collect());
+        }
+        let Some(complex) = row.complex(self.column.id) else { return Ok(Vec::new()) };
+        let mut found = Vec::with_capacity(complex.cells.len());
+        for (at, cell) in &complex.cells {
+            let Some(value) = &cell.value else { continue };
+            found.push((self.element(at, value)?, life(cell)));
+        }
+        Ok(found)
+    }
+
+    fn element(&self, at: &Clustering, value: &Bytes) -> Result<Bytes> {
+        Ok(match (&self.column.ty, self.index.part) {
+            (CqlType::Set(of), _) => path::wire(at, of)?,
+            (CqlType::Map(of, _), IndexPart::Keys) => path::wire(at, of)?,
+            (CqlType::Map(of, _), IndexPart::Entries) => entry_value(&path::wire(at, of)?, value),
+            _ => value.clone(),
+        })
+    }
+}
+
+/// The value of an index on entries: key and value as a tuple of two.
+#[must_use]
+pub fn entry_value(key: &[u8], value: &[u8]) -> Bytes {
+    let mut out = Vec::with_capacity(8 + key.len() + value.len());
+    for part in [key, value] {
+        out.extend_from_slice(&(part.len() as u32).to_be_bytes());
+        out.extend_from_slice(part);
+    }
+    Bytes::from(out)
+}
+
+/// The life of a cell's entry: it expires with the cell, and is written at the commit's time (invariant 3 of the room).
+fn life(cell: &Cell) -> Liveness {
+    Liveness { timestamp: Stamp::UNSET.timestamp, ..cell.life() }
+}
