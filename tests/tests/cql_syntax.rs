@@ -13,6 +13,7 @@ const NOT_OF_THE_GRAMMAR: &[&str] = &[
     "Invalid integer value",
     "Invalid double value",
     "Invalid boolean value",
+    "Error setting type",
 ];
 
 /// What Cassandra refuses and skep takes.
