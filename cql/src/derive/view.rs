@@ -11,7 +11,7 @@ use crate::catalog::TableInfo;
 use crate::catalog::store::Picture;
 use crate::error::{CqlError, Result};
 use crate::function::CallContext;
-use crate::syntax::ast::{Comparison, Left, Relation, Right, TypeName};
+use crate::syntax::ast::{Comparison, Expr, Left, Relation, Right, TypeName};
 use crate::term::{EvalContext, Markers, Preparing, Scope, Term, TypeNames};
 use crate::value::{Bound, ColumnSpec};
 use skep_engine::encoding::key;
@@ -55,7 +55,7 @@ pub struct ViewPlan {
 struct Test {
     columns: Vec<(Origin, CqlType)>,
     comparison: Comparison,
-    /// Each with a value for each column.
+    /// Each with a value for each column; none if nothing fulfils the test.
     values: Vec<Vec<Bytes>>,
 }
 
@@ -251,25 +251,26 @@ fn test(picture: &Picture, base: &TableInfo, relation: &Relation) -> Result<Test
     let types = Types(picture);
     let scope = Scope { types: &types, keyspace: base.keyspace(), table: Some(&base.schema) };
     let mut cx = Preparing { scope, markers: &mut markers };
-    let mut value = |exprs: &[crate::syntax::ast::Expr]| -> Result<Vec<Bytes>> {
+    let mut value = |exprs: &[Expr]| -> Result<Option<Vec<Bytes>>> {
         let mut wires = Vec::new();
         for (expr, receiver) in exprs.iter().zip(&receivers) {
             let eval = EvalContext { binds: &[], call: CallContext { now_micros: 0 } };
             match Term::prepare(expr, receiver, &mut cx)?.eval(&eval)? {
                 Bound::Value(wire) => wires.push(wire),
-                _ => return Err(unsupported(relation)),
+                // Nothing compares to null: the test never holds.
+                _ => return Ok(None),
             }
         }
-        if wires.len() == receivers.len() { Ok(wires) } else { Err(unsupported(relation)) }
+        if wires.len() == receivers.len() { Ok(Some(wires)) } else { Err(unsupported(relation)) }
     };
     let is_tuple = matches!(relation.left, Left::Columns(_));
-    let mut row = |expr: &crate::syntax::ast::Expr| match expr {
-        crate::syntax::ast::Expr::Tuple(exprs) if is_tuple => value(exprs),
+    let mut row = |expr: &Expr| match expr {
+        Expr::Tuple(exprs) if is_tuple => value(exprs),
         one => value(std::slice::from_ref(one)),
     };
     let values = match &relation.right {
-        Right::Term(expr) => vec![row(expr)?],
-        Right::List(exprs) => exprs.iter().map(row).collect::<Result<_>>()?,
+        Right::Term(expr) => row(expr)?.into_iter().collect(),
+        Right::List(exprs) => exprs.iter().filter_map(|expr| row(expr).transpose()).collect::<Result<_>>()?,
         Right::Marker(_) => return Err(unsupported(relation)),
     };
     match relation.comparison {
