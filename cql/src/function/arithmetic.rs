@@ -48,6 +48,19 @@ pub fn negations() -> &'static [Arc<Function>] {
     &NEGATIONS
 }
 
+/// The name that the operator has as a function, in the texts of terms and in the names of markers. (One of them is misspelt, as in
+/// Cassandra: clients see it.)
+#[must_use]
+pub const fn name(operator: Operator) -> &'static str {
+    match operator {
+        Operator::Add => "_add",
+        Operator::Subtract => "_substract",
+        Operator::Multiply => "_multiply",
+        Operator::Divide => "_divide",
+        Operator::Modulo => "_modulo",
+    }
+}
+
 /// The operator as written.
 #[must_use]
 pub const fn sign(operator: Operator) -> char {
@@ -69,7 +82,7 @@ pub fn result_type(operator: Operator, left: &CqlType, right: &CqlType) -> Optio
 }
 
 fn overloads(operator: Operator) -> Vec<Arc<Function>> {
-    let name = sign(operator).to_string();
+    let name = name(operator).to_owned();
     let mut functions = Vec::new();
     for left in &NUMERIC {
         for right in &NUMERIC {

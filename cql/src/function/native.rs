@@ -101,10 +101,9 @@ pub fn candidates(name: &str, args: &[Argument], receiver: Option<&CqlType>) -> 
     if let Some(fixed) = FIXED.get(name) {
         return Ok(fixed.clone());
     }
-    // count takes anything, also what has no type.
+    // count takes whatever bytes there are.
     if name == "count" {
-        let ty = args.first().and_then(|argument| argument.ty.clone());
-        return Ok(vec![aggregate::count(ty.unwrap_or(CqlType::Blob))]);
+        return Ok(vec![aggregate::count(CqlType::Blob)]);
     }
     match GENERIC.iter().find(|generic| generic.0 == name) {
         Some((_, shown, parameters, make)) => {

@@ -406,7 +406,7 @@ fn total(name: &str, element: &str, values: &[&str]) -> String {
     let function = candidates(name, &[known], None)
         .unwrap()
         .into_iter()
-        .find(|function| function.args == [ty(element)])
+        .find(|function| function.args == [ty(element)] || name == "count")
         .unwrap();
     let mut state = function.start().unwrap();
     for value in values {

@@ -70,10 +70,8 @@ impl Builder<'_, '_> {
             Typed::Hint(ty, _, inner) => {
                 if inner.fit(ty) == Fit::No {
                     let text = part.text(self.source.scope.keyspace);
-                    return invalid(format!(
-                        "Cannot assign value {text} to {text} of type {}",
-                        type_name(ty)
-                    ));
+                    let ty = type_name(&ty.clone().freeze());
+                    return invalid(format!("Cannot assign value {text} to {text} of type {ty}"));
                 }
                 Ok((self.build(inner, Some(ty))?.0, ty.clone()))
             }
@@ -83,8 +81,11 @@ impl Builder<'_, '_> {
                     return Ok((node, to.clone()));
                 }
                 match function(Callee::Cast(to), std::slice::from_ref(&**inner), &self.source) {
-                    Ok(Some(function)) => Ok((Node::Call(function, vec![node]), to.clone())),
-                    Ok(None) | Err(_) => {
+                    // No cast has the other name of text.
+                    Ok(Some(function)) if shown != "varchar" => {
+                        Ok((Node::Call(function, vec![node]), to.clone()))
+                    }
+                    _ => {
                         let text = inner.text(self.source.scope.keyspace);
                         invalid(format!("{text} cannot be cast to {shown}"))
                     }
@@ -166,7 +167,12 @@ impl Builder<'_, '_> {
     }
 
     fn literal(&mut self, part: &Typed<'_>, wanted: Option<&CqlType>) -> Result<(Node, CqlType)> {
-        let ty = self.settled(part, wanted)?;
+        // What is wanted goes before what the parts have: the floats of a vector would make a list.
+        let fitting = wanted.filter(|wanted| part.fit(wanted) != Fit::No);
+        let ty = match fitting {
+            Some(wanted) => wanted.clone(),
+            None => self.settled(part, wanted)?,
+        };
         let node = match (part, ty.unfrozen()) {
             (Typed::List(items), CqlType::List(element)) => Node::List(self.all(items, element)?),
             (Typed::List(items), CqlType::Vector(element, dimension)) => {
@@ -203,6 +209,11 @@ impl Builder<'_, '_> {
             }
             (Typed::Udt(fields), CqlType::Udt(udt)) => Node::Tuple(self.fields(fields, udt)?),
             (Typed::Tuple(items), CqlType::Tuple(types)) => {
+                let nodes = items.iter().zip(types).map(|(item, ty)| Ok(self.build(item, Some(ty))?.0));
+                Node::Tuple(nodes.collect::<Result<_>>()?)
+            }
+            (Typed::Tuple(items), CqlType::Udt(udt)) => {
+                let types = udt.fields.iter().map(|(_, ty)| ty);
                 let nodes = items.iter().zip(types).map(|(item, ty)| Ok(self.build(item, Some(ty))?.0));
                 Node::Tuple(nodes.collect::<Result<_>>()?)
             }

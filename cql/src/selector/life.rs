@@ -77,11 +77,14 @@ fn lives(node: &Node, column: &CqlType, row: &dyn RowValues, cx: &EvalContext<'_
                 found.retain(|life| life.as_ref().is_some_and(|life| range.contains(&life.key, ty)));
                 Lives::Many(found)
             }
-            one => one,
+            Lives::One(life) => {
+                let empty = |slice: Wire| slice.is_none_or(|bytes| bytes.as_slice() == [0; 4]);
+                if empty(value(node, row, cx)?) { Lives::One(None) } else { Lives::One(life) }
+            }
         },
         Node::Field(of, index) => match lives(&of.node, column, row, cx)? {
             Lives::Many(found) => Lives::One(found.into_iter().nth(*index).flatten()),
-            Lives::One(life) => Lives::One(life),
+            Lives::One(life) => Lives::One(value(node, row, cx)?.and(life)),
         },
         Node::Column(place) => {
             let found = row.lives(*place)?;

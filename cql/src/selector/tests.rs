@@ -205,6 +205,8 @@ fn lives_of_cells() {
     assert_eq!(value("writetime(u.b)"), None);
     assert_eq!(number("writetime(fm['a'])"), Some(50));
     assert_eq!(value("writetime(fm['z'])"), None, "what is not there has no time");
+    assert_eq!(value("writetime(fm['x'..])"), None);
+    assert_eq!(number("writetime(fm['a'..])"), Some(50));
     let ttls = parts::list(&[None, Some(int(9))]).unwrap();
     assert_eq!(value("ttl(m)"), Some(ttls));
 }

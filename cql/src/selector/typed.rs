@@ -171,8 +171,7 @@ impl<'e> Typed<'e> {
             }
             Expr::Cast(inner, ty) => {
                 let to = source.scope.types.resolve(ty, keyspace)?;
-                let shown = type_name(&to);
-                Self::Cast(boxed(inner)?, to, shown)
+                Self::Cast(boxed(inner)?, to, text::type_name(ty, keyspace))
             }
             Expr::Element(inner, key) => {
                 let of = boxed(inner)?;
@@ -297,8 +296,7 @@ impl<'e> Typed<'e> {
                 let ty = common(items.iter().filter_map(Self::compatible))?;
                 Some(CqlType::Set(Box::new(ty)))
             }
-            Self::Tuple(items) if items.len() == 1 => items[0].compatible(),
-            Self::Tuple(items) => {
+            Self::Tuple(items) if items.len() > 1 => {
                 items.iter().map(Self::compatible).collect::<Option<_>>().map(CqlType::Tuple)
             }
             other => other.exact(),
@@ -330,10 +328,9 @@ impl<'e> Typed<'e> {
             (Self::Udt(fields), CqlType::Map(_, value)) => {
                 fields.iter().map(|(_, v)| v.fit(value)).min().unwrap_or(Fit::Weak).min(Fit::Weak)
             }
-            (Self::Tuple(items), CqlType::Tuple(types)) => {
-                let fits =
-                    items.len() <= types.len() && items.iter().zip(types).all(|(i, ty)| i.fit(ty) != Fit::No);
-                if fits { Fit::Weak } else { Fit::No }
+            (Self::Tuple(items), CqlType::Tuple(types)) => fit_fields(items, types.iter(), types.len()),
+            (Self::Tuple(items), CqlType::Udt(udt)) => {
+                fit_fields(items, udt.fields.iter().map(|(_, ty)| ty), udt.fields.len())
             }
             (Self::Tuple(items), _) if items.len() == 1 => items[0].fit(to),
             (Self::List(_) | Self::Set(_) | Self::Map(_) | Self::Udt(_) | Self::Tuple(_), _) => Fit::No,
@@ -380,6 +377,11 @@ impl<'e> Typed<'e> {
             Self::Life(function, of, ..) => format!("{}({})", text::life(*function), one(of)),
         }
     }
+}
+
+fn fit_fields<'a>(items: &[Typed<'_>], types: impl Iterator<Item = &'a CqlType>, count: usize) -> Fit {
+    let fits = items.len() <= count && items.iter().zip(types).all(|(item, ty)| item.fit(ty) != Fit::No);
+    if fits { Fit::Weak } else { Fit::No }
 }
 
 /// A column's place and type.

@@ -74,6 +74,7 @@ impl<'a> Fits<'a> {
             }
             Expr::Binary(operator, left, right) => call(Callee::Operator(*operator), &[left, right]),
             Expr::Negate(inner) => call(Callee::Negation, &[inner]),
+            Expr::Cast(_, ty) if text::is_varchar(ty) => Ok(None),
             Expr::Cast(inner, ty) => {
                 let to = self.scope.types.resolve(ty, self.scope.keyspace)?;
                 call(Callee::Cast(&to), &[inner])
@@ -185,10 +186,6 @@ impl<'a> Fits<'a> {
                 let key = common(entries.iter().filter_map(|(key, _)| self.ty(key)))?;
                 let value = common(entries.iter().filter_map(|(_, value)| self.ty(value)))?;
                 Some(CqlType::Map(Box::new(key), Box::new(value)))
-            }
-            Expr::Tuple(items) if items.len() == 1 => self.ty(&items[0]),
-            Expr::Tuple(items) => {
-                items.iter().map(|item| self.ty(item)).collect::<Option<_>>().map(CqlType::Tuple)
             }
             Expr::TypeHint(ty, _) | Expr::Cast(_, ty) => {
                 self.scope.types.resolve(ty, self.scope.keyspace).ok()

@@ -50,6 +50,7 @@ impl Element<'_> {
         if fits.fit(item, &self.spec.ty) != Fit::No {
             return Ok(());
         }
+        check_list(item, &self.spec.ty)?;
         invalid(format!(
             "Invalid {} literal for {}: {} {} is not of type {}",
             self.kind,
@@ -113,11 +114,22 @@ pub(super) fn list(
             let nodes = element("vector", &spec).all(items, fits, markers)?;
             Ok(Node::Vector(nodes, (**ty).clone()).folded())
         }
-        _ => invalid(format!(
-            "Unexpected receiver type '{}'; only list and vector are expected",
-            type_name(&receiver.ty)
-        )),
+        _ => Err(no_list(&receiver.ty)),
     }
+}
+
+/// `[...]` stands only where a list or vector is wanted.
+fn check_list(item: &Expr, wanted: &CqlType) -> Result<()> {
+    match (item, wanted.unfrozen()) {
+        (Expr::List(_), CqlType::List(_) | CqlType::Vector(..)) => Ok(()),
+        (Expr::List(_), _) => Err(no_list(wanted)),
+        _ => Ok(()),
+    }
+}
+
+fn no_list(wanted: &CqlType) -> CqlError {
+    let ty = type_name(wanted);
+    CqlError::invalid(format!("Unexpected receiver type '{ty}'; only list and vector are expected"))
 }
 
 /// `{a, b}`.
@@ -189,6 +201,7 @@ pub(super) fn tuple(
             ));
         };
         if fits.fit(item, ty) == Fit::No {
+            check_list(item, ty)?;
             let (name, ty) = (&receiver.name, type_name(ty));
             return invalid(format!(
                 "Invalid tuple literal for {name}: component {index} is not of type {ty}"
@@ -217,7 +230,10 @@ pub(super) fn udt(
     let given =
         |name: &str| fields.iter().rev().find(|(field, _)| field.text == name).map(|(_, value)| value);
     for (name, ty) in &udt.fields {
-        if given(name).is_some_and(|value| fits.fit(value, ty) == Fit::No) {
+        if let Some(value) = given(name)
+            && fits.fit(value, ty) == Fit::No
+        {
+            check_list(value, ty)?;
             let (whole, ty) = (&receiver.name, type_name(ty));
             return invalid(format!(
                 "Invalid user type literal for {whole}: field {name} is not of type {ty}"

@@ -2,6 +2,7 @@
 
 use crate::error::{CqlError, Result};
 use crate::function::CallContext;
+use crate::function::arithmetic::sign;
 use crate::function::literal::{self, Fit};
 use crate::syntax::ast::{Expr, Literal};
 use crate::term::assign::of_type;
@@ -55,10 +56,8 @@ pub(crate) fn term(
                     type_name(&receiver.ty)
                 )));
             }
-            // A hint chooses; the value is the receiver's. That of a number of another width is the hinted type's.
-            let with_hint = ColumnSpec { ty: hinted, ..receiver.clone() };
-            let as_received = matches!(**inner, Expr::Marker(_)) || fits.fit(inner, &receiver.ty) != Fit::No;
-            term(inner, if as_received { receiver } else { &with_hint }, fits, markers)
+            // A hint only chooses: the value is the receiver's.
+            term(inner, receiver, fits, markers)
         }
         Expr::Cast(inner, ty) => {
             let to = fits.scope.types.resolve(ty, fits.scope.keyspace)?;
@@ -101,9 +100,8 @@ fn call(
     markers: &mut Markers,
 ) -> Result<Node> {
     let unknown = || match expr {
-        Expr::Cast(inner, ty) => {
-            let keyspace = fits.scope.keyspace;
-            format!("{} cannot be cast to {}", text::of(inner, keyspace), text::type_name(ty, keyspace))
+        Expr::Cast(_, ty) => {
+            format!("Unknown function system.cast_as_{} called", text::type_name(ty, fits.scope.keyspace))
         }
         Expr::Call { keyspace: Some(keyspace), name, .. } => {
             format!("Unknown function {}.{} called", keyspace.text, name.text)
@@ -117,7 +115,8 @@ fn call(
     }
     if of_type(&function.returns, &receiver.ty) == Fit::No {
         let what = match expr {
-            Expr::Binary(..) | Expr::Negate(_) => format!("operation {}", function.name),
+            Expr::Binary(operator, ..) => format!("operation {}", sign(*operator)),
+            Expr::Negate(_) => "operation -".to_owned(),
             _ => format!("function system.{}", function.name),
         };
         return Err(CqlError::invalid(format!(

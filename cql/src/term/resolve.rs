@@ -187,8 +187,7 @@ fn ambiguous(callee: Callee<'_>, fitting: &[&Arc<Function>], operands: &[&dyn Op
         ),
         Callee::Negation => "Ambiguous negation: use type casts to disambiguate".to_owned(),
         _ => format!(
-            "Ambiguous call to function {} (can match any of the following signatures: {}): use type hint to \
-             disambiguate, example '(int) ?'",
+            "Ambiguous call to function {} (can be matched by following signatures: {}): use type casts to disambiguate",
             name_of(callee),
             signatures(fitting)
         ),
@@ -200,9 +199,9 @@ fn name_of(callee: Callee<'_>) -> String {
     match callee {
         Callee::Named(Some(keyspace), name) => format!("{keyspace}.{name}"),
         Callee::Named(None, name) => name.to_owned(),
-        Callee::Operator(operator) => arithmetic::sign(operator).to_string(),
-        Callee::Negation => "-".to_owned(),
-        Callee::Cast(to) => format!("cast_as_{}", type_name(to)),
+        Callee::Operator(operator) => format!("system.{}", arithmetic::name(operator)),
+        Callee::Negation => "system._negate".to_owned(),
+        Callee::Cast(to) => format!("system.cast_as_{}", type_name(to)),
     }
 }
 

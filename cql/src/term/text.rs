@@ -1,10 +1,10 @@
 //! The text of a term as messages and the names of result columns have it.
 //!
 //! Not CQL that could be parsed again (`syntax::print` writes that): every marker is a question mark, a quote in a string stays single, and
-//! negation follows its operand's sign at once.
+//! operators are the functions that they mean.
 
 use crate::catalog::types::native;
-use crate::function::arithmetic::sign;
+use crate::function::arithmetic;
 use crate::syntax::ast::{Expr, LifeFunction, Literal, TypeName};
 
 /// The name of a function of cells' lives.
@@ -41,6 +41,12 @@ fn simple(ty: &TypeName) -> &str {
     }
 }
 
+/// Whether a type is written `varchar`: nothing can be cast to that name of text.
+#[must_use]
+pub fn is_varchar(ty: &TypeName) -> bool {
+    native(ty).is_some() && simple(ty) == "varchar"
+}
+
 /// The text of a term in a statement on `keyspace`.
 #[must_use]
 pub fn of(expr: &Expr, keyspace: &str) -> String {
@@ -67,9 +73,11 @@ pub fn of(expr: &Expr, keyspace: &str) -> String {
             None => format!("{}({})", name.text, several(args)),
         },
         Expr::TypeHint(ty, inner) => format!("({}){}", type_name(ty, keyspace), one(inner)),
-        Expr::Cast(inner, ty) => format!("cast({} as {})", one(inner), type_name(ty, keyspace)),
-        Expr::Binary(operator, left, right) => format!("{} {} {}", one(left), sign(*operator), one(right)),
-        Expr::Negate(inner) => format!("-{}", one(inner)),
+        Expr::Cast(inner, ty) => format!("system.cast_as_{}({})", type_name(ty, keyspace), one(inner)),
+        Expr::Binary(operator, left, right) => {
+            format!("system.\"{}\"({}, {})", arithmetic::name(*operator), one(left), one(right))
+        }
+        Expr::Negate(inner) => format!("system.\"_negate\"({})", one(inner)),
         Expr::Column(name) => name.text.clone(),
         Expr::Star => "*".to_owned(),
         Expr::Life(function, inner) => format!("{}({})", life(*function), one(inner)),

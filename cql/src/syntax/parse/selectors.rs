@@ -144,6 +144,10 @@ impl Parser<'_> {
         self.bump();
         let ty = self.type_name()?;
         self.expect_sign(Sign::Close)?;
+        if self.keyword_at(0, Keyword::As) && is_name(self.peek_at(1)) {
+            // Brackets around a column with an alias, or in a CAST; no hint for a column named `as`.
+            return self.unexpected();
+        }
         let inner = self.nested(Self::simple_selector)?;
         Ok(Expr::TypeHint(ty, Box::new(inner)))
     }
