@@ -15,8 +15,8 @@ use skep_engine::{Batch, Reader};
 use std::sync::Arc;
 
 /// Batches of a statement that selects plain columns.
-pub struct Batches<'p> {
-    plan: &'p SelectPlan,
+pub struct Batches {
+    plan: Arc<SelectPlan>,
     reader: Option<Reader>,
     partition: Option<DecoratedKey>,
 }
@@ -27,7 +27,7 @@ impl SelectPlan {
     ///
     /// # Errors
     /// For values that do not fit, and what the store fails with.
-    pub fn batches(&self, run: &mut Run<'_>) -> Result<Option<Batches<'_>>> {
+    pub fn batches(self: &Arc<Self>, run: &mut Run<'_>) -> Result<Option<Batches>> {
         let plain = self.json.is_none() && self.grouping == Grouping::None && self.order.sort.is_empty();
         let Some(columns) = self.selection.plain().filter(|_| plain && !self.restrictions.needs_filter())
         else {
@@ -39,7 +39,7 @@ impl SelectPlan {
             return Ok(None);
         }
         let Some(source) = self.source(&self.table.table.snapshot(), &cx)? else {
-            return Ok(Some(Batches { plan: self, reader: None, partition: None }));
+            return Ok(Some(Batches { plan: Arc::clone(self), reader: None, partition: None }));
         };
         let per_partition = match (source.per_partition, limits.per_partition) {
             (Some(one), Some(other)) => Some(one.min(other)),
@@ -48,11 +48,11 @@ impl SelectPlan {
         let partition = source.first_key();
         let source =
             Source { columns: Arc::clone(columns.projection()), limit: limits.rows, per_partition, ..source };
-        Ok(Some(Batches { plan: self, reader: Some(source.select(None).reader()?), partition }))
+        Ok(Some(Batches { plan: Arc::clone(self), reader: Some(source.select(None).reader()?), partition }))
     }
 }
 
-impl Batches<'_> {
+impl Batches {
     /// The next batch.
     ///
     /// # Errors
@@ -81,7 +81,7 @@ impl Batches<'_> {
     }
 }
 
-impl std::fmt::Debug for Batches<'_> {
+impl std::fmt::Debug for Batches {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Batches").field("places", &self.places()).finish_non_exhaustive()
     }

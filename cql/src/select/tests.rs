@@ -205,7 +205,7 @@ fn batches_are_the_rows_of_plain_columns() {
         "SELECT s FROM t WHERE p = 2 LIMIT 2",
         "SELECT v FROM t WHERE p IN (1, 2) ORDER BY c",
     ] {
-        let plan = store.plan(text).unwrap();
+        let plan = Arc::new(store.plan(text).unwrap());
         let mut run = Run::new(&[], 0, &parameters);
         let Some(mut batches) = plan.batches(&mut run).unwrap() else {
             assert!(text.contains("ORDER"), "{text}");
@@ -222,7 +222,7 @@ fn batches_are_the_rows_of_plain_columns() {
     for text in
         ["SELECT v + 1 FROM t", "SELECT v FROM t WHERE v = 1 ALLOW FILTERING", "SELECT count(*) FROM t"]
     {
-        let plan = store.plan(text).unwrap();
+        let plan = Arc::new(store.plan(text).unwrap());
         assert!(plan.batches(&mut Run::new(&[], 0, &parameters)).unwrap().is_none(), "{text}");
     }
 }

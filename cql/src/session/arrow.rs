@@ -8,9 +8,10 @@
 //! Zero-length values of types that have no such value (an empty `int`): Arrow has no place for them, they are null.
 
 use crate::error::{CqlError, Result};
+use crate::session::query::{Part, Rows};
 use crate::session::rows::FromCql;
 use crate::session::values::Values;
-use crate::session::{Query, Rows, Session};
+use crate::session::{Query, Session};
 use crate::value::{ColumnSpec, Wire};
 use arrow_array::builder::{BinaryBuilder, FixedSizeBinaryBuilder, StringBuilder};
 use arrow_array::types::{
@@ -22,11 +23,12 @@ use arrow_array::{
 };
 use arrow_buffer::{IntervalMonthDayNano, NullBuffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields, IntervalUnit, Schema, SchemaRef, TimeUnit};
-use skep_engine::{CqlDuration, CqlType, Value};
+use skep_engine::read::column::CellRef;
+use skep_engine::{Batch, BatchColumn, CqlDuration, CqlType, Value};
 use std::sync::Arc;
 
 impl Session {
-    /// Runs a query and gives its rows as record batches, a page of rows in each: each is one snapshot.
+    /// Runs a query and gives its rows as record batches: of plain columns those of the engine, of others a page of rows in each.
     ///
     /// # Errors
     /// As [`Session::query`].
@@ -56,15 +58,104 @@ impl Iterator for RecordBatches<'_> {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
-        let page = self.rows.as_mut()?.take_page();
-        let batch = page.and_then(|page| {
-            page.map(|(columns, rows)| record_batch(&self.schema, &columns, &rows)).transpose()
+        let rows = self.rows.as_mut()?;
+        let part = rows.next_part();
+        let made = part.and_then(|part| match part {
+            Some(Part::Page(page)) => record_batch(&self.schema, rows.columns(), &page).map(Some),
+            Some(Part::Batch(batch, places)) => {
+                of_batch(&self.schema, rows.columns(), &batch, &places).map(Some)
+            }
+            None => Ok(None),
         });
-        if !matches!(batch, Ok(Some(_))) {
+        if !matches!(made, Ok(Some(_))) {
             self.rows = None;
         }
-        batch.transpose()
+        made.transpose()
     }
+}
+
+/// A batch of the engine as a record batch: numbers are copied as they lie there.
+fn of_batch(
+    schema: &SchemaRef,
+    columns: &[ColumnSpec],
+    batch: &Batch,
+    places: &[usize],
+) -> Result<RecordBatch> {
+    let arrays: Result<Vec<_>> =
+        columns.iter().zip(places).map(|(column, place)| batch_array(&column.ty, batch, *place)).collect();
+    let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(batch.len()));
+    RecordBatch::try_new_with_options(Arc::clone(schema), arrays?, &options).map_err(failed)
+}
+
+fn batch_array(ty: &CqlType, batch: &Batch, place: usize) -> Result<ArrayRef> {
+    let Some(column) = batch.column(place) else { return array(ty, &vec![None; batch.len()]) };
+    let rows = batch.len();
+    Ok(match ty.unfrozen() {
+        CqlType::Tinyint => ints::<Int8Type>(column, rows, |v| v as i8),
+        CqlType::Smallint => ints::<Int16Type>(column, rows, |v| v as i16),
+        CqlType::Int => ints::<Int32Type>(column, rows, |v| v as i32),
+        CqlType::Bigint | CqlType::Counter => ints::<Int64Type>(column, rows, |v| v),
+        CqlType::Date => ints::<Date32Type>(column, rows, |v| (v as u32 ^ (1 << 31)).cast_signed()),
+        CqlType::Time => ints::<Time64NanosecondType>(column, rows, |v| v),
+        CqlType::Timestamp => {
+            Arc::new(int_array::<TimestampMillisecondType>(column, rows, |v| v).with_timezone("UTC"))
+        }
+        CqlType::Double => match column.doubles(rows) {
+            Some((values, false)) => {
+                Arc::new(PrimitiveArray::<Float64Type>::from_iter_values(values.iter().copied()))
+            }
+            _ => cells::<Float64Type>(column, rows, |cell| match cell {
+                CellRef::Double(value) => Some(value),
+                _ => None,
+            }),
+        },
+        CqlType::Float => match column.floats(rows) {
+            Some((values, false)) => {
+                Arc::new(PrimitiveArray::<Float32Type>::from_iter_values(values.iter().copied()))
+            }
+            _ => cells::<Float32Type>(column, rows, |cell| match cell {
+                CellRef::Float(value) => Some(value),
+                _ => None,
+            }),
+        },
+        other => {
+            let wires: skep_engine::Result<Vec<Wire>> = (0..rows).map(|row| batch.wire(place, row)).collect();
+            let wires = wires?;
+            let values: Vec<Option<&[u8]>> = wires.iter().map(Option::as_deref).collect();
+            return array(other, &values);
+        }
+    })
+}
+
+fn ints<A: ArrowPrimitiveType>(column: &BatchColumn, rows: usize, of: impl Fn(i64) -> A::Native) -> ArrayRef {
+    Arc::new(int_array::<A>(column, rows, of))
+}
+
+fn int_array<A: ArrowPrimitiveType>(
+    column: &BatchColumn,
+    rows: usize,
+    of: impl Fn(i64) -> A::Native,
+) -> PrimitiveArray<A> {
+    match column.ints(rows) {
+        Some((values, false)) => PrimitiveArray::from_iter_values(values.iter().map(|value| of(*value))),
+        Some((values, true)) => PrimitiveArray::from_iter_values(values.iter().rev().map(|value| of(*value))),
+        None => {
+            let value = |row| match column.cell(row) {
+                CellRef::Int(value) => Some(of(value)),
+                _ => None,
+            };
+            (0..rows).map(value).collect()
+        }
+    }
+}
+
+fn cells<A: ArrowPrimitiveType>(
+    column: &BatchColumn,
+    rows: usize,
+    of: impl Fn(CellRef<'_>) -> Option<A::Native>,
+) -> ArrayRef {
+    let array: PrimitiveArray<A> = (0..rows).map(|row| of(column.cell(row))).collect();
+    Arc::new(array)
 }
 
 /// The Arrow type of a CQL type.

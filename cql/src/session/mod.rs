@@ -3,6 +3,7 @@
 //! ```text
 //! plan       what a prepared statement is: its tree, and a plan for the schema as it is now
 //! cache      the plans of texts that were seen before
+//! query      rows as they are taken
 //! values     Rust values into bind markers
 //! rows       rows into Rust values
 //! arrow      rows as Arrow record batches (feature `arrow`)
@@ -16,10 +17,12 @@
 pub mod arrow;
 mod cache;
 mod plan;
+mod query;
 pub mod rows;
 pub mod values;
 
 pub use plan::Prepared;
+pub use query::Rows;
 pub use rows::{FromCql, FromRow, Row};
 pub use values::{Named, ToCql, Values};
 
@@ -29,13 +32,10 @@ use crate::derive;
 use crate::error::Result;
 use crate::session::cache::Cache;
 use crate::session::values::wrong_number;
-use crate::value::{Bound, ColumnSpec, Wire};
+use crate::value::Bound;
 use parking_lot::Mutex;
 use skep_engine::{DEFAULT_KEYSPACE, Db};
 use std::sync::Arc;
-
-/// Rows that [`Session::query`] reads at a time.
-const PAGE_ROWS: usize = 5_000;
 
 /// What a statement came to, and what was noticed on the way.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,6 +146,10 @@ impl Session {
         &self.db
     }
 
+    pub(crate) fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
     /// The keyspace of names that have none.
     pub fn keyspace(&self) -> String {
         self.keyspace.lock().clone()
@@ -175,17 +179,15 @@ impl Session {
         self.run(&prepared, &binds, &Parameters::default())
     }
 
-    /// Runs a statement and goes through its rows, a page at a time: each page is one snapshot.
+    /// Runs a statement and goes through its rows. Plain columns come straight from the engine, all of one snapshot; others are read a page at a
+    /// time, and each page is one snapshot.
     ///
     /// # Errors
     /// As [`Session::execute`].
     pub fn query(&self, query: impl Query, values: impl Values) -> Result<Rows<'_>> {
         let prepared = query.prepared(self)?;
         let binds = values.bind(prepared.binds())?;
-        let parameters = Parameters { page_size: Some(PAGE_ROWS), ..Parameters::default() };
-        let mut rows = Rows { session: self, prepared, binds, parameters, page: None, warnings: Vec::new() };
-        rows.next_page()?;
-        Ok(rows)
+        Rows::start(self, prepared, binds)
     }
 
     /// Runs a prepared statement with values in wire form.
@@ -208,77 +210,5 @@ impl Session {
     }
 }
 
-/// The rows of a query, read page by page.
-#[derive(Debug)]
-pub struct Rows<'s> {
-    session: &'s Session,
-    prepared: Prepared,
-    binds: Vec<Bound>,
-    parameters: Parameters,
-    page: Option<(Arc<[ColumnSpec]>, std::vec::IntoIter<Vec<Wire>>)>,
-    warnings: Vec<String>,
-}
-
-impl Rows<'_> {
-    /// The columns; empty for a statement without rows.
-    #[must_use]
-    pub fn columns(&self) -> &[ColumnSpec] {
-        self.page.as_ref().map_or(&[], |(columns, _)| columns)
-    }
-
-    /// The warnings of the pages read so far.
-    #[must_use]
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
-    }
-
-    fn next_page(&mut self) -> Result<()> {
-        let answer = self.session.run(&self.prepared, &self.binds, &self.parameters)?;
-        self.warnings.extend(answer.warnings);
-        self.parameters.paging_state = None;
-        if let Outcome::Rows(set) = answer.outcome {
-            self.parameters.paging_state = set.paging_state;
-            self.page = Some((set.columns, set.rows.into_iter()));
-        }
-        Ok(())
-    }
-}
-
-/// Rows of a page with their columns.
-#[cfg(feature = "arrow")]
-type Page = (Arc<[ColumnSpec]>, Vec<Vec<Wire>>);
-
-#[cfg(feature = "arrow")]
-impl Rows<'_> {
-    /// The rest of the page with rows that comes next; None behind the last.
-    fn take_page(&mut self) -> Result<Option<Page>> {
-        loop {
-            let Some((columns, rows)) = self.page.take() else { return Ok(None) };
-            let rows: Vec<_> = rows.collect();
-            if self.parameters.paging_state.is_some() {
-                self.next_page()?;
-            }
-            if !rows.is_empty() {
-                return Ok(Some((columns, rows)));
-            }
-        }
-    }
-}
-
-impl Iterator for Rows<'_> {
-    type Item = Result<Row>;
-
-    fn next(&mut self) -> Option<Result<Row>> {
-        loop {
-            let (columns, rows) = self.page.as_mut()?;
-            if let Some(values) = rows.next() {
-                return Some(Ok(Row::new(Arc::clone(columns), values)));
-            }
-            self.parameters.paging_state.as_ref()?;
-            if let Err(error) = self.next_page() {
-                self.page = None;
-                return Some(Err(error));
-            }
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,7 @@ use crate::error::{Code, CqlError, Result};
 use crate::modify;
 use crate::modify::ModifyPlan;
 use crate::schema;
-use crate::select::{NoIndexes, SelectPlan};
+use crate::select::{Batches, NoIndexes, SelectPlan};
 use crate::syntax;
 use crate::syntax::ast::{Select, Statement, TableName};
 use crate::system;
@@ -49,7 +49,7 @@ pub(crate) struct Planned {
 /// What is done.
 enum Plan {
     /// SELECT.
-    Select(Box<SelectPlan>),
+    Select(Arc<SelectPlan>),
     /// SELECT from a system table: its store is made, and the statement planned, anew in every run.
     System,
     /// INSERT, UPDATE, DELETE, BATCH.
@@ -140,6 +140,19 @@ impl Prepared {
 }
 
 impl Planned {
+    /// The columns of its rows.
+    pub(crate) fn columns(&self) -> Arc<[ColumnSpec]> {
+        Arc::clone(&self.columns)
+    }
+
+    /// The engine's batches, of a SELECT that gives columns as they are.
+    pub(crate) fn batches(&self, run: &mut Run<'_>) -> Result<Option<Batches>> {
+        match &self.plan {
+            Plan::Select(plan) => plan.batches(run),
+            _ => Ok(None),
+        }
+    }
+
     fn make(catalog: &Arc<Catalog>, parsed: &syntax::Parsed, keyspace: &str) -> Result<Self> {
         // Read first: a change that comes meanwhile makes this plan an old one.
         let epoch = catalog.epoch();
@@ -158,7 +171,7 @@ impl Planned {
                 };
                 key = markers.key_indexes(&plan.table().schema);
                 columns = Arc::clone(plan.columns());
-                if db.is_some() { Plan::System } else { Plan::Select(Box::new(plan)) }
+                if db.is_some() { Plan::System } else { Plan::Select(Arc::new(plan)) }
             }
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Batch(_) => {
                 let mut cx = modify::Context { catalog, keyspace: Some(keyspace), markers: &mut markers };

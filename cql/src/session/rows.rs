@@ -1,30 +1,48 @@
 //! Rows on their way out, and their values as Rust types.
 //!
-//! A [`Row`] holds its values in wire form; [`FromCql`] makes one of them a Rust value, [`FromRow`] a whole row a tuple. The conversion is
-//! strict: a number is never cut, a null is only read as an `Option`.
+//! A [`Row`] holds its values in wire form, or stands in a batch of the engine; [`FromCql`] makes one of them a Rust value, [`FromRow`] a whole
+//! row a tuple. The conversion is strict: a number is never cut, a null is only read as an `Option`.
 
 use crate::error::{CqlError, Result};
 use crate::value::{ColumnSpec, Wire};
+use skep_engine::Row as EngineRow;
 use skep_engine::model::bytes::Bytes;
 use skep_engine::model::codec;
-use skep_engine::{CqlDuration, CqlType, Date, Decimal, Time, Timestamp, Timeuuid, Uuid, Value, Varint};
+use skep_engine::read::column::CellRef;
+use skep_engine::read::get::FromCell;
+use skep_engine::{
+    Batch, CqlDuration, CqlType, Date, Decimal, Time, Timestamp, Timeuuid, Uuid, Value, Varint,
+};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::Arc;
 
 /// A row of a result.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Row {
     columns: Arc<[ColumnSpec]>,
-    values: Vec<Wire>,
+    values: Values,
+}
+
+#[derive(Clone, Debug)]
+enum Values {
+    /// In wire form.
+    Wires(Vec<Wire>),
+    /// In a batch; `places` are the batch's columns.
+    Batch { row: EngineRow, places: Arc<[usize]> },
 }
 
 impl Row {
     /// A row of these columns.
     #[must_use]
     pub fn new(columns: Arc<[ColumnSpec]>, values: Vec<Wire>) -> Self {
-        Self { columns, values }
+        Self { columns, values: Values::Wires(values) }
+    }
+
+    /// A row of a batch, whose columns `places` are those of the result.
+    pub(crate) fn of_batch(columns: Arc<[ColumnSpec]>, row: EngineRow, places: Arc<[usize]>) -> Self {
+        Self { columns, values: Values::Batch { row, places } }
     }
 
     /// Its columns.
@@ -33,10 +51,18 @@ impl Row {
         &self.columns
     }
 
-    /// Its values in wire form.
-    #[must_use]
-    pub fn values(&self) -> &[Wire] {
-        &self.values
+    /// The wire form of a value; null too if there is no such column.
+    ///
+    /// # Errors
+    /// Stored bytes that are no value of the column's type.
+    pub fn wire(&self, place: usize) -> Result<Wire> {
+        match &self.values {
+            Values::Wires(values) => Ok(values.get(place).cloned().flatten()),
+            Values::Batch { row, places } => match places.get(place) {
+                Some(place) => Ok(row.batch().wire(*place, row.index())?),
+                None => Ok(None),
+            },
+        }
     }
 
     /// The value of a column, by name or number.
@@ -65,13 +91,20 @@ impl Row {
     }
 
     fn at<T: FromCql>(&self, place: usize) -> Result<T> {
-        let (column, value) = match (self.columns.get(place), self.values.get(place)) {
-            (Some(column), Some(value)) => (column, value),
-            _ => return Err(CqlError::invalid(format!("the result has no column number {place}"))),
+        let Some(column) = self.columns.get(place) else {
+            return Err(CqlError::invalid(format!("the result has no column number {place}")));
         };
-        T::from_cql(value.as_deref(), &column.ty).map_err(|error| {
+        let value = match &self.values {
+            Values::Wires(values) => T::from_cql(values.get(place).and_then(Option::as_deref), &column.ty),
+            Values::Batch { row, places } => match places.get(place) {
+                Some(place) => T::from_batch(row.batch(), *place, row.index(), &column.ty),
+                None => T::from_cql(None, &column.ty),
+            },
+        };
+        let named = |error: CqlError| {
             CqlError::new(error.code(), format!("column {}: {}", column.name, error.message()))
-        })
+        };
+        value.map_err(named)
     }
 }
 
@@ -108,6 +141,14 @@ pub trait FromCql: Sized {
     /// # Errors
     /// `Invalid` if the type is another, or the value is null and `Self` is no `Option`.
     fn from_cql(wire: Option<&[u8]>, ty: &CqlType) -> Result<Self>;
+
+    /// Converts a value of type `ty` that stands in a batch; by its wire form unless there is a shorter way.
+    ///
+    /// # Errors
+    /// As [`FromCql::from_cql`].
+    fn from_batch(batch: &Batch, column: usize, row: usize, ty: &CqlType) -> Result<Self> {
+        Self::from_cql(batch.wire(column, row)?.as_deref(), ty)
+    }
 }
 
 /// What can be made of a row.
@@ -170,6 +211,11 @@ macro_rules! fixed {
                     _ => Err(wanted()),
                 }
             }
+
+            #[inline]
+            fn from_batch(batch: &Batch, column: usize, row: usize, ty: &CqlType) -> Result<Self> {
+                Ok(Self::from_cell(batch.cell(column, row), ty)?)
+            }
         }
     };
 }
@@ -222,6 +268,10 @@ impl FromCql for String {
             _ => Err(mismatch(wire, ty, "text")),
         }
     }
+    #[inline]
+    fn from_batch(batch: &Batch, column: usize, row: usize, ty: &CqlType) -> Result<Self> {
+        Ok(Self::from_cell(batch.cell(column, row), ty)?)
+    }
 }
 
 impl FromCql for Vec<u8> {
@@ -230,6 +280,10 @@ impl FromCql for Vec<u8> {
             (Some(bytes), CqlType::Blob | CqlType::Text | CqlType::Ascii) => Ok(bytes.to_vec()),
             _ => Err(mismatch(wire, ty, "bytes")),
         }
+    }
+    #[inline]
+    fn from_batch(batch: &Batch, column: usize, row: usize, ty: &CqlType) -> Result<Self> {
+        Ok(Self::from_cell(batch.cell(column, row), ty)?)
     }
 }
 
@@ -252,6 +306,14 @@ impl FromCql for Value {
 impl<T: FromCql> FromCql for Option<T> {
     fn from_cql(wire: Option<&[u8]>, ty: &CqlType) -> Result<Self> {
         wire.map(|_| T::from_cql(wire, ty)).transpose()
+    }
+
+    #[inline]
+    fn from_batch(batch: &Batch, column: usize, row: usize, ty: &CqlType) -> Result<Self> {
+        match batch.cell(column, row) {
+            CellRef::Null => Ok(None),
+            _ => T::from_batch(batch, column, row, ty).map(Some),
+        }
     }
 }
 
