@@ -231,3 +231,20 @@ fn masks_are_kept_and_checked() {
             .starts_with("Unable to find masking function")
     );
 }
+
+#[test]
+fn truncate_empties_what_is_derived_too() {
+    let store = Store::new();
+    store.all(&SHOP);
+    store.all(&["CREATE INDEX ON u (w)"]);
+    let keyspace = store.catalog.keyspace("main").unwrap();
+    let index = keyspace.index_tables["u_w_idx"].clone();
+    let base = keyspace.tables["u"].table.clone();
+    let rows = |table: &skep_engine::Table| table.scan().rows().unwrap().count();
+    base.insert_named(&[("k", 1.into()), ("w", "a".into())], skep_engine::With::DEFAULT).unwrap();
+    let entry = [("value", b"a".as_slice().into()), ("token", 7_i64.into()), ("key", b"k".as_slice().into())];
+    index.insert_named(&entry, skep_engine::With::DEFAULT).unwrap();
+    assert_eq!((rows(&base), rows(&index)), (1, 1));
+    store.all(&["TRUNCATE u"]);
+    assert_eq!((rows(&base), rows(&index)), (0, 0));
+}
