@@ -222,9 +222,11 @@ pub fn indexed_type(column: &CqlType, part: IndexPart) -> CqlType {
 /// The table that holds an index on `table`: an entry says that a row of a partition had a value.
 ///
 /// ```text
-/// legacy  partition key: value (its bytes)   clustering: token, key, clustering columns of the indexed table
-/// sai     partition key: shard (0)           clustering: value (by its order), token, key, clustering columns
+/// legacy  partition key: value (its bytes)   clustering: token, key, clustering columns of the indexed table, expiry
+/// sai     partition key: shard (0)           clustering: value (by its order), token, key, clustering columns, expiry
 /// ```
+/// `expiry` is the second at which the value was to expire, 0 for never: values written with different lives have entries of their own, none of
+/// which can cut another's short.
 ///
 /// `token` and `key` are those of the row's partition, so that entries of one value come in the order of a scan. The clustering columns are
 /// named `c0`, `c1`, ... and keep type and direction; an index on a static column or on part of the partition key has none.
@@ -250,5 +252,5 @@ pub fn index_schema(table: &TableInfo, index: &IndexDef) -> Result<Schema> {
             schema = schema.declare(&format!("c{i}"), clustering.ty.clone(), clustering.kind);
         }
     }
-    Ok(schema)
+    Ok(schema.clustering("expiry", CqlType::Bigint))
 }

@@ -38,8 +38,11 @@ pub struct IndexTable {
     pub column: Column,
 }
 
-/// A value that a row has, and until when: the life of its entry.
-type Indexed = (Bytes, Liveness);
+/// A value that a row has, and the second at which it expires; 0 for never.
+type Indexed = (Bytes, i64);
+
+/// Seconds that an entry outlives its value: the commit may come later than the look at the clock.
+const GRACE: i64 = 60;
 
 impl IndexTable {
     /// The table of `index` of `base`; None if either is being dropped.
@@ -57,34 +60,41 @@ impl IndexTable {
         matches!(self.column.kind, ColumnKind::Static | ColumnKind::PartitionKey)
     }
 
-    /// Adds the entries of what is written to a partition.
+    /// Adds the entries of what is written to a partition at second `now`.
     ///
     /// # Errors
     /// `Invalid` for a value that is too long to be indexed.
-    pub fn put(&self, part: &PartitionWrites, batch: &mut WriteBatch) -> Result<()> {
+    pub fn put(&self, part: &PartitionWrites, now: i64, batch: &mut WriteBatch) -> Result<()> {
         for change in &part.changes {
             match change {
-                Change::Row(row) => self.put_row(&part.key, row, false, batch)?,
-                Change::Static(row) => self.put_row(&part.key, row, true, batch)?,
+                Change::Row(row) => self.put_row(&part.key, (row, false), now, batch)?,
+                Change::Static(row) => self.put_row(&part.key, (row, true), now, batch)?,
                 Change::Range(..) | Change::Partition(_) => {}
             }
         }
         Ok(())
     }
 
-    /// Adds the entries of a row of partition `partition`, written or stored.
+    /// Adds the entries of a row of partition `partition`, written or stored; whether it is the static one comes with it.
     ///
     /// # Errors
     /// As [`IndexTable::put`].
     pub fn put_row(
         &self,
         partition: &Bytes,
-        row: &Row,
-        is_static: bool,
+        (row, is_static): (&Row, bool),
+        now: i64,
         batch: &mut WriteBatch,
     ) -> Result<()> {
-        for (value, life) in self.values(partition, row, is_static)? {
-            let (key, clustering) = self.entry(&value, partition, (!is_static).then_some(&row.clustering))?;
+        for (value, expiry) in self.values(partition, row, is_static, now)? {
+            let at = (!is_static).then_some(&row.clustering);
+            let (key, clustering) = self.entry(&value, partition, at, expiry)?;
+            let timestamp = Stamp::UNSET.timestamp;
+            let life = match expiry {
+                0 => Liveness::new(timestamp),
+                // Some TTL: what counts is the expiry.
+                expiry => Liveness::expiring(timestamp, 1, expiry.saturating_add(GRACE)),
+            };
             let entry = Row { liveness: Some(life), ..Row::new(clustering) };
             batch.put_row(&self.schema, &key, false, &entry)?;
         }
@@ -95,11 +105,12 @@ impl IndexTable {
     ///
     /// # Errors
     /// As [`IndexTable::put`].
-    pub fn entry(
+    fn entry(
         &self,
         value: &Bytes,
         partition: &Bytes,
         at: Option<&Clustering>,
+        expiry: i64,
     ) -> Result<(Bytes, Clustering)> {
         let mut wires = Vec::with_capacity(4);
         let key = match self.index.kind {
@@ -119,6 +130,7 @@ impl IndexTable {
         if let Some(at) = at.filter(|_| !self.is_of_partitions()) {
             wires.extend(key::clustering_wires(&self.base, at)?);
         }
+        wires.push(Bytes::new(&expiry.to_be_bytes()));
         Ok((key, key::clustering(&self.schema, &wires)?))
     }
 
@@ -131,16 +143,15 @@ impl IndexTable {
         ))
     }
 
-    /// The values of the indexed column that live in a row.
+    /// The values of the indexed column in a row that is stored, or written at second `now`.
     ///
     /// # Errors
     /// `Invalid` for stored bytes that are no key or element.
-    pub fn values(&self, partition: &Bytes, row: &Row, is_static: bool) -> Result<Vec<Indexed>> {
+    pub fn values(&self, partition: &Bytes, row: &Row, is_static: bool, now: i64) -> Result<Vec<Indexed>> {
         let of_key = |wires: Vec<Bytes>, columns: &[Column]| {
             let place = columns.iter().position(|column| column.id == self.column.id);
             // Whatever makes the row live, and however long, its entry stays until it is found to be wrong.
-            let life = Liveness::new(Stamp::UNSET.timestamp);
-            place.and_then(|place| wires.into_iter().nth(place)).map(|value| (value, life))
+            place.and_then(|place| wires.into_iter().nth(place)).map(|value| (value, 0))
         };
         let lives = row.liveness.is_some() || row.all_cells().any(|cell| !cell.is_tombstone());
         Ok(match self.column.kind {
@@ -153,21 +164,21 @@ impl IndexTable {
                 let wires = key::clustering_wires(&self.base, &row.clustering)?;
                 of_key(wires, self.base.clustering()).into_iter().collect()
             }
-            ColumnKind::Static if is_static => self.cells(row)?,
-            ColumnKind::Regular if !is_static => self.cells(row)?,
+            ColumnKind::Static if is_static => self.cells(row, now)?,
+            ColumnKind::Regular if !is_static => self.cells(row, now)?,
             _ => Vec::new(),
         })
     }
 
-    fn cells(&self, row: &Row) -> Result<Vec<Indexed>> {
+    fn cells(&self, row: &Row, now: i64) -> Result<Vec<Indexed>> {
         if let Some(cell) = row.cell(self.column.id) {
-            return Ok(cell.value.iter().map(|value| (value.clone(), life(cell))).collect());
+            return Ok(cell.value.iter().map(|value| (value.clone(), expiry(cell, now))).collect());
         }
         let Some(complex) = row.complex(self.column.id) else { return Ok(Vec::new()) };
         let mut found = Vec::with_capacity(complex.cells.len());
         for (at, cell) in &complex.cells {
             let Some(value) = &cell.value else { continue };
-            found.push((self.element(at, value)?, life(cell)));
+            found.push((self.element(at, value)?, expiry(cell, now)));
         }
         Ok(found)
     }
@@ -193,7 +204,11 @@ pub fn entry_value(key: &[u8], value: &[u8]) -> Bytes {
     Bytes::from(out)
 }
 
-/// The life of a cell's entry: it expires with the cell, and is written at the commit's time (invariant 3 of the room).
-fn life(cell: &Cell) -> Liveness {
-    Liveness { timestamp: Stamp::UNSET.timestamp, ..cell.life() }
+/// The second at which a cell expires, 0 for never; one whose times are the commit's counts from `now`.
+fn expiry(cell: &Cell, now: i64) -> i64 {
+    match cell.ttl {
+        0 => 0,
+        ttl if cell.local < 0 => now.saturating_add(ttl.into()),
+        _ => cell.local,
+    }
 }

@@ -38,11 +38,11 @@ pub fn index(catalog: &Catalog, keyspace: &str, table: &str, name: &str) -> Resu
     for key in keys(&snapshot)? {
         let fragments = snapshot.fragments(&key.key, &ClusteringRange::all())?;
         if let Some(row) = &fragments.statics {
-            of.put_row(&key.key, row, true, &mut batch)?;
+            of.put_row(&key.key, (row, true), snapshot.now(), &mut batch)?;
         }
         for item in fragments {
             if let Fragment::Row(row) = item? {
-                of.put_row(&key.key, &row, false, &mut batch)?;
+                of.put_row(&key.key, (&row, false), snapshot.now(), &mut batch)?;
             }
             commit(catalog, &mut batch, STEP)?;
         }

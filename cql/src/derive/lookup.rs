@@ -188,7 +188,7 @@ impl Entries {
             let partition = wires.get(sai + 1).cloned().unwrap_or(Bytes::EMPTY);
             let row = match self.of.is_of_partitions() {
                 true => None,
-                false => Some(key::clustering(&self.of.base, &wires[sai + 2..])?),
+                false => Some(key::clustering(&self.of.base, &wires[sai + 2..clusterings - 1])?),
             };
             let (key, partition) = (batch.key().key.clone(), DecoratedKey::new(&partition));
             read.push_back(Entry { key, at, value, partition, row });
@@ -209,7 +209,7 @@ impl Entries {
             None => false,
             Some(row) => {
                 let ty = crate::catalog::definition::indexed_type(&of.column.ty, of.index.part);
-                let values = of.values(partition, row, entry.row.is_none())?;
+                let values = of.values(partition, row, entry.row.is_none(), now)?;
                 values.iter().any(|(value, _)| compare(value, &entry.value, &ty).is_eq())
             }
         };
@@ -278,7 +278,10 @@ impl InOrder {
             let rows = entry.row.is_some().then(Vec::new);
             let found = found.get_or_insert(Found { key: entry.partition, rows });
             if let (Some(rows), Some(row)) = (&mut found.rows, entry.row) {
-                rows.push(row);
+                // Values of different lives have entries of their own.
+                if rows.last() != Some(&row) {
+                    rows.push(row);
+                }
             }
         }
         Ok(found)

@@ -47,10 +47,11 @@ pub fn add(
         return Ok(());
     }
     let picture = Catalog::of(db).picture()?;
+    let second = db.now_micros().div_euclid(1_000_000);
     for part in mutations.partitions() {
         for index in &part.table.indexes {
             if let Some(table) = IndexTable::of(&picture, &part.table, index) {
-                table.put(part, batch)?;
+                table.put(part, second, batch)?;
             }
         }
         let Some((timestamp, snapshot)) = state.filter(|_| !part.table.views.is_empty()) else { continue };
