@@ -26,6 +26,22 @@ pub trait Accumulator: Send {
     /// `FunctionFailure` where the sum has no value (decimals of huge exponents).
     fn push(&mut self, args: &[Wire]) -> Result<()>;
 
+    /// Takes whole numbers (times and dates too) as the only argument of so many rows; false if it wants them serialised, one by one.
+    ///
+    /// # Errors
+    /// As [`Accumulator::push`].
+    fn push_ints(&mut self, _numbers: &[i64]) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// The same for doubles, which come in the reverse order of the rows if `backward`.
+    ///
+    /// # Errors
+    /// As [`Accumulator::push`].
+    fn push_doubles(&mut self, _numbers: &[f64], _backward: bool) -> Result<bool> {
+        Ok(false)
+    }
+
     /// The result for the rows so far.
     ///
     /// # Errors
@@ -97,6 +113,16 @@ impl Accumulator for Count {
         Ok(())
     }
 
+    fn push_ints(&mut self, numbers: &[i64]) -> Result<bool> {
+        self.0 += numbers.len() as i64;
+        Ok(true)
+    }
+
+    fn push_doubles(&mut self, numbers: &[f64], _: bool) -> Result<bool> {
+        self.0 += numbers.len() as i64;
+        Ok(true)
+    }
+
     fn finish(&self) -> Result<Wire> {
         Ok(Some(Bytes::new(&self.0.to_be_bytes())))
     }
@@ -115,6 +141,37 @@ impl Accumulator for Extreme {
             self.best = Some(value.clone());
         }
         Ok(())
+    }
+
+    fn push_ints(&mut self, numbers: &[i64]) -> Result<bool> {
+        let best = if self.wanted.is_gt() { numbers.iter().max() } else { numbers.iter().min() };
+        let Some(best) = best else { return Ok(true) };
+        let wire = match self.ty {
+            CqlType::Tinyint => Bytes::new(&(*best as i8).to_be_bytes()),
+            CqlType::Smallint => Bytes::new(&(*best as i16).to_be_bytes()),
+            CqlType::Int => Bytes::new(&(*best as i32).to_be_bytes()),
+            CqlType::Date => Bytes::new(&(*best as u32).to_be_bytes()),
+            CqlType::Bigint | CqlType::Counter | CqlType::Timestamp | CqlType::Time => {
+                Bytes::new(&best.to_be_bytes())
+            }
+            _ => return Ok(false),
+        };
+        self.push(&[Some(wire)])?;
+        Ok(true)
+    }
+
+    fn push_doubles(&mut self, numbers: &[f64], _: bool) -> Result<bool> {
+        // NaN is greater than all numbers, and -0.0 less than 0.0.
+        let order = |a: &&f64, b: &&f64| match (a.is_nan(), b.is_nan()) {
+            (false, false) => a.total_cmp(b),
+            (a, b) => a.cmp(&b),
+        };
+        let best =
+            if self.wanted.is_gt() { numbers.iter().max_by(order) } else { numbers.iter().min_by(order) };
+        if let Some(best) = best {
+            self.push(&[Some(Bytes::new(&best.to_be_bytes()))])?;
+        }
+        Ok(true)
     }
 
     fn finish(&self) -> Result<Wire> {
@@ -138,6 +195,12 @@ impl Accumulator for Integers {
             self.count += 1;
         }
         Ok(())
+    }
+
+    fn push_ints(&mut self, numbers: &[i64]) -> Result<bool> {
+        self.sum += numbers.iter().map(|number| i128::from(*number)).sum::<i128>();
+        self.count += numbers.len() as u64;
+        Ok(true)
     }
 
     fn finish(&self) -> Result<Wire> {
@@ -186,9 +249,9 @@ struct Kahan {
     big: Option<Decimal>,
 }
 
-impl Accumulator for Floats {
-    fn push(&mut self, args: &[Wire]) -> Result<()> {
-        let Some(number) = number(args, &self.ty).map(|number| number.to_f64()) else { return Ok(()) };
+impl Floats {
+    #[inline]
+    fn add(&mut self, number: f64) -> Result<()> {
         let state = &mut self.state;
         state.count += 1;
         if let Some(big) = &state.big
@@ -210,6 +273,20 @@ impl Accumulator for Floats {
             state.big = Some(outcome(decimal::add_exact(&before, &term))?);
         }
         Ok(())
+    }
+}
+
+impl Accumulator for Floats {
+    fn push(&mut self, args: &[Wire]) -> Result<()> {
+        number(args, &self.ty).map_or(Ok(()), |number| self.add(number.to_f64()))
+    }
+
+    fn push_doubles(&mut self, numbers: &[f64], backward: bool) -> Result<bool> {
+        match backward {
+            false => numbers.iter().try_for_each(|number| self.add(*number))?,
+            true => numbers.iter().rev().try_for_each(|number| self.add(*number))?,
+        }
+        Ok(true)
     }
 
     fn finish(&self) -> Result<Wire> {

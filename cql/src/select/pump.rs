@@ -13,6 +13,7 @@ use skep_engine::model::clustering::ClusteringRange;
 use skep_engine::model::key::DecoratedKey;
 use skep_engine::read::resolve::{Counts, TombstoneWarning};
 use skep_engine::{Batch, PageState, Projection, Reader, TableSnapshot, TokenRange};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Which rows to read.
@@ -155,23 +156,28 @@ impl Pump {
         Ok(false)
     }
 
-    /// The next row that passes: its batch and its number there.
+    /// The next rows that pass: their batch, and which of it, one after the other. Whoever takes only the first of them must not ask on but
+    /// for another partition.
     ///
     /// # Errors
     /// The store's; too many tombstones.
-    pub(crate) fn next(&mut self) -> Result<Option<(Arc<Batch>, usize)>> {
+    pub(crate) fn next(&mut self) -> Result<Option<(Arc<Batch>, Range<usize>)>> {
         loop {
             if let Some(batch) = &self.batch {
-                while self.next < batch.len() {
-                    let row = self.next;
+                let passes = |row: usize| match &self.filter {
+                    Some(filter) => filter.passes(batch, row),
+                    None => Ok(true),
+                };
+                while self.next < batch.len() && !passes(self.next)? {
                     self.next += 1;
-                    let passes = match &self.filter {
-                        Some(filter) => filter.passes(batch, row)?,
-                        None => true,
-                    };
-                    if passes {
-                        return Ok(Some((Arc::clone(batch), row)));
+                }
+                if self.next < batch.len() {
+                    let first = self.next;
+                    self.next = if self.filter.is_none() { batch.len() } else { first + 1 };
+                    while self.next < batch.len() && passes(self.next)? {
+                        self.next += 1;
                     }
+                    return Ok(Some((Arc::clone(batch), first..self.next)));
                 }
             }
             self.batch = self.reader.next_batch().map_err(read_error)?;

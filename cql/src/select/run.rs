@@ -1,6 +1,6 @@
 //! One run of a SELECT: limits and pages, and the loops over rows, groups and sorted partitions.
 //!
-//! There are four loops. Rows one by one, filtered or not, until the page or the limit is full; groups, which are whole before they count;
+//! There are four loops. Rows as they come, filtered or not, until the page or the limit is full; groups, which are whole before they count;
 //! everything in one group, for aggregates without GROUP BY; and rows of several partitions that have to be sorted. All read through
 //! [`Pump`], so that they stop and go on in the same way.
 //!
@@ -14,6 +14,7 @@ use crate::error::{Code, CqlError, Result};
 use crate::function::{CallContext, json};
 use crate::restrict::Partitions as Keys;
 use crate::select::finder::Finder;
+use crate::select::group::GroupColumns;
 use crate::select::pump::{Partitions, Pump, Source};
 use crate::select::restate::restate;
 use crate::select::selection::Group;
@@ -24,6 +25,7 @@ use skep_engine::model::bytes::Bytes;
 use skep_engine::model::key::DecoratedKey;
 use skep_engine::read::resolve::TombstoneWarning;
 use skep_engine::{Batch, PageState, TableSnapshot};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What limits say for one run.
@@ -62,10 +64,10 @@ impl Counted {
         }
     }
 
-    fn count(&mut self) {
-        self.rows += 1;
-        self.of_partition += 1;
-        self.of_page += 1;
+    fn add(&mut self, rows: u64) {
+        self.rows += rows;
+        self.of_partition += rows;
+        self.of_page += rows;
     }
 
     fn numbers(&self) -> (u64, u64) {
@@ -241,7 +243,7 @@ impl SelectPlan {
         Source { limit: least(limits.rows, page), per_partition, ..source }
     }
 
-    /// Rows one by one.
+    /// Rows as they come.
     fn rows(
         &self,
         pump: &mut Pump,
@@ -251,37 +253,49 @@ impl SelectPlan {
     ) -> Result<Page> {
         let mut rows = Vec::new();
         let mut last: Option<(Arc<Batch>, usize)> = None;
-        loop {
-            if limits.rows.is_some_and(|limit| counted.rows >= limit) {
-                return Ok((rows, None));
-            }
-            let Some((batch, row)) = pump.next()? else { return Ok((rows, None)) };
+        let left =
+            |limit: Option<u64>, counted: u64| limit.map_or(u64::MAX, |limit| limit.saturating_sub(counted));
+        while left(limits.rows, counted.rows) > 0 {
+            let Some((batch, run)) = pump.next()? else { break };
             let before = counted.numbers();
             counted.enter(batch.key());
-            if limits.per_partition.is_some_and(|limit| counted.of_partition >= limit) {
+            let of_partition = left(limits.per_partition, counted.of_partition);
+            if of_partition == 0 {
                 pump.skip_partition()?;
                 continue;
             }
-            if limits.page.is_some_and(|page| counted.of_page >= page) {
-                let state = match &last {
-                    Some((batch, row)) => Some(pump.state(batch, *row, before)?),
-                    None => None,
-                };
-                return Ok((rows, state));
+            let of_page = left(limits.page, counted.of_page);
+            if of_page == 0 {
+                return Ok((rows, state_behind(pump, last.as_ref(), before)?));
             }
-            rows.push(self.selection.row(&batch, row, cx)?);
-            counted.count();
+            let wanted = of_partition.min(of_page).min(left(limits.rows, counted.rows));
+            let wanted = usize::try_from(wanted).unwrap_or(usize::MAX).min(run.len());
+            rows.reserve(wanted);
+            for row in run.start..run.start + wanted {
+                rows.push(self.selection.row(&batch, row, cx)?);
+            }
+            counted.add(wanted as u64);
             if limits.page.is_some() {
-                last = Some((batch, row));
+                last = Some((batch, run.start + wanted - 1));
             }
+            if wanted == run.len() || left(limits.rows, counted.rows) == 0 {
+                continue;
+            }
+            // Rows of the run are left: over PER PARTITION LIMIT, or for the next page.
+            if wanted as u64 == of_partition {
+                pump.skip_partition()?;
+                continue;
+            }
+            return Ok((rows, state_behind(pump, last.as_ref(), counted.numbers())?));
         }
+        Ok((rows, None))
     }
 
     /// Everything in one group.
     fn one_group(&self, pump: &mut Pump, cx: &EvalContext<'_>) -> Result<Vec<Wire>> {
         let mut group = self.selection.start();
-        while let Some((batch, row)) = pump.next()? {
-            group.push(&batch, row, cx)?;
+        while let Some((batch, run)) = pump.next()? {
+            group.push(&batch, run, cx)?;
         }
         group.finish(cx)
     }
@@ -297,46 +311,78 @@ impl SelectPlan {
         let mut rows = Vec::new();
         let mut open: Option<(GroupId, Group<'_>)> = None;
         let mut last: Option<(Arc<Batch>, usize)> = None;
-        loop {
-            let next = pump.next()?;
-            let id = match &next {
-                Some((batch, row)) => Some(self.group_id(batch, *row, cx)?),
-                None => None,
-            };
-            if let Some((current, group)) = &mut open {
-                if let (Some(id), Some((batch, row))) = (&id, &next)
-                    && current == id
-                {
-                    group.push(batch, *row, cx)?;
-                    last = next;
-                    continue;
+        while let Some((batch, run)) = pump.next()? {
+            let mut at = run.start;
+            while at < run.end {
+                let id = self.group_id(&batch, at, cx)?;
+                let end = self.group_end(&batch, at..run.end, &id, cx)?;
+                if let Some((current, group)) = &mut open {
+                    if *current == id {
+                        group.push(&batch, at..end, cx)?;
+                        last = Some((Arc::clone(&batch), end - 1));
+                        at = end;
+                        continue;
+                    }
+                    rows.push(group.finish(cx)?);
+                    counted.add(1);
+                    open = None;
                 }
-                rows.push(group.finish(cx)?);
-                counted.count();
-                open = None;
+                if limits.rows.is_some_and(|limit| counted.rows >= limit) {
+                    return Ok((rows, None));
+                }
+                let before = counted.numbers();
+                counted.enter(batch.key());
+                if limits.per_partition.is_some_and(|limit| counted.of_partition >= limit) {
+                    pump.skip_partition()?;
+                    break;
+                }
+                if limits.page.is_some_and(|page| counted.of_page >= page) {
+                    return Ok((rows, state_behind(pump, last.as_ref(), before)?));
+                }
+                let mut group = self.selection.start();
+                group.push(&batch, at..end, cx)?;
+                open = Some((id, group));
+                last = Some((Arc::clone(&batch), end - 1));
+                at = end;
             }
-            let (Some(id), Some((batch, row))) = (id, next) else { return Ok((rows, None)) };
-            if limits.rows.is_some_and(|limit| counted.rows >= limit) {
-                return Ok((rows, None));
-            }
-            let before = counted.numbers();
-            counted.enter(batch.key());
-            if limits.per_partition.is_some_and(|limit| counted.of_partition >= limit) {
-                pump.skip_partition()?;
-                continue;
-            }
-            if limits.page.is_some_and(|page| counted.of_page >= page) {
-                let state = match &last {
-                    Some((batch, row)) => Some(pump.state(batch, *row, before)?),
-                    None => None,
-                };
-                return Ok((rows, state));
-            }
-            let mut group = self.selection.start();
-            group.push(&batch, row, cx)?;
-            open = Some((id, group));
-            last = Some((batch, row));
         }
+        if let Some((_, group)) = &mut open {
+            rows.push(group.finish(cx)?);
+        }
+        Ok((rows, None))
+    }
+
+    /// Where the group `id`, to which the first of `rows` belongs, ends among them.
+    fn group_end(
+        &self,
+        batch: &Batch,
+        rows: Range<usize>,
+        id: &GroupId,
+        cx: &EvalContext<'_>,
+    ) -> Result<usize> {
+        let belongs = |row: usize| Ok::<_, CqlError>(self.group_id(batch, row, cx)? == *id);
+        if matches!(self.grouping, Grouping::Columns(GroupColumns { prefix: 0, .. })) {
+            return Ok(rows.end);
+        }
+        if self.group_function.as_ref().is_some_and(|function| !function.is_monotone()) {
+            let mut end = rows.start + 1;
+            while end < rows.end && belongs(end)? {
+                end += 1;
+            }
+            return Ok(end);
+        }
+        // Rows of a group stand together: steps of growing length, then halves.
+        let (mut inside, mut step) = (rows.start, 1);
+        while inside + step < rows.end && belongs(inside + step)? {
+            inside += step;
+            step *= 2;
+        }
+        let mut outside = rows.end.min(inside + step);
+        while inside + 1 < outside {
+            let middle = inside + (outside - inside) / 2;
+            if belongs(middle)? { inside = middle } else { outside = middle }
+        }
+        Ok(inside + 1)
     }
 
     /// Which group a row belongs to.
@@ -362,36 +408,42 @@ impl SelectPlan {
         let mut open: Option<(GroupId, Group<'_>)> = None;
         let mut counted = Counted::default();
         let grouped = !matches!(self.grouping, Grouping::None);
-        while let Some((batch, row)) = pump.next()? {
-            let id = self.group_id(&batch, row, cx)?;
-            if grouped && let Some((current, group)) = &mut open {
-                if *current == id {
-                    group.push(&batch, row, cx)?;
-                    continue;
+        while let Some((batch, run)) = pump.next()? {
+            let mut at = run.start;
+            while at < run.end {
+                let id = self.group_id(&batch, at, cx)?;
+                let end = if grouped { self.group_end(&batch, at..run.end, &id, cx)? } else { at + 1 };
+                if grouped && let Some((current, group)) = &mut open {
+                    if *current == id {
+                        group.push(&batch, at..end, cx)?;
+                        at = end;
+                        continue;
+                    }
+                    if let Some(last) = rows.last_mut() {
+                        last.1 = group.finish(cx)?;
+                    }
+                    open = None;
                 }
-                if let Some(last) = rows.last_mut() {
-                    last.1 = group.finish(cx)?;
+                counted.enter(batch.key());
+                if limits.per_partition.is_some_and(|limit| counted.of_partition >= limit) {
+                    pump.skip_partition()?;
+                    break;
                 }
-                open = None;
-            }
-            counted.enter(batch.key());
-            if limits.per_partition.is_some_and(|limit| counted.of_partition >= limit) {
-                pump.skip_partition()?;
-                continue;
-            }
-            counted.count();
-            let mut key = Vec::with_capacity(self.sort_places.len());
-            for place in &self.sort_places {
-                key.push(batch.wire(*place, row)?);
-            }
-            match grouped {
-                true => {
-                    let mut group = self.selection.start();
-                    group.push(&batch, row, cx)?;
-                    rows.push((key, Vec::new()));
-                    open = Some((id, group));
+                counted.add(1);
+                let mut key = Vec::with_capacity(self.sort_places.len());
+                for place in &self.sort_places {
+                    key.push(batch.wire(*place, at)?);
                 }
-                false => rows.push((key, self.selection.row(&batch, row, cx)?)),
+                match grouped {
+                    true => {
+                        let mut group = self.selection.start();
+                        group.push(&batch, at..end, cx)?;
+                        rows.push((key, Vec::new()));
+                        open = Some((id, group));
+                    }
+                    false => rows.push((key, self.selection.row(&batch, at, cx)?)),
+                }
+                at = end;
             }
         }
         if let (Some((_, group)), Some(last)) = (&mut open, rows.last_mut()) {
@@ -410,6 +462,15 @@ impl SelectPlan {
 struct GroupId {
     partition: Bytes,
     prefix: Vec<Wire>,
+}
+
+/// The state behind the last row of a page.
+fn state_behind(
+    pump: &Pump,
+    last: Option<&(Arc<Batch>, usize)>,
+    counts: (u64, u64),
+) -> Result<Option<PageState>> {
+    last.map(|(batch, row)| pump.state(batch, *row, counts)).transpose()
 }
 
 /// The value of a LIMIT; None without one, or if it is unset.

@@ -14,7 +14,8 @@ use crate::value::{ColumnSpec, Wire};
 use skep_engine::encoding::path;
 use skep_engine::model::bytes::Bytes;
 use skep_engine::read::column::CellRef;
-use skep_engine::{Batch, CqlType, Projection, TableSchema};
+use skep_engine::{Batch, BatchColumn, CqlType, Projection, TableSchema};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The place of a column that is not read.
@@ -28,6 +29,8 @@ pub(crate) struct Selection {
     specs: Vec<ColumnSpec>,
     uses: Uses,
     places: Places,
+    /// Where the columns stand, if nothing but columns is selected.
+    direct: Option<Vec<usize>>,
     plain: Option<Plain>,
     totals: Option<Vec<Total>>,
 }
@@ -95,7 +98,7 @@ impl Selection {
         }
         let plain = plain(&selectors, schema)?;
         let totals = totals(&selectors, &uses, schema);
-        Ok(Self { selectors, specs, uses, places: Places::default(), plain, totals })
+        Ok(Self { selectors, specs, uses, places: Places::default(), direct: None, plain, totals })
     }
 
     /// Whether there is an aggregate among them.
@@ -116,6 +119,8 @@ impl Selection {
     /// Tells where the columns stand in what is read.
     pub(crate) fn bind(&mut self, schema: &TableSchema, columns: &Projection) {
         self.places = Places::new(schema, columns);
+        let place = |selector: &Selector| self.places.of.get(selector.column()?).copied();
+        self.direct = self.selectors.iter().map(place).collect();
     }
 
     /// The result's columns.
@@ -138,6 +143,13 @@ impl Selection {
     /// # Errors
     /// What reading or a function fails with.
     pub(crate) fn row(&self, batch: &Batch, row: usize, cx: &EvalContext<'_>) -> Result<Vec<Wire>> {
+        if let Some(places) = &self.direct {
+            let mut values = Vec::with_capacity(places.len());
+            for place in places {
+                values.push(batch.wire(*place, row)?);
+            }
+            return Ok(values);
+        }
         let row = BatchRow { batch, row, places: &self.places, aggregates: &[], now: seconds(cx) };
         self.selectors.iter().map(|selector| selector.eval(&row, cx)).collect()
     }
@@ -201,20 +213,37 @@ pub(crate) struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// Takes a row.
+    /// Takes rows of one batch.
     ///
     /// # Errors
     /// What reading or a function fails with.
-    pub(crate) fn push(&mut self, batch: &Arc<Batch>, row: usize, cx: &EvalContext<'_>) -> Result<()> {
+    pub(crate) fn push(
+        &mut self,
+        batch: &Arc<Batch>,
+        rows: Range<usize>,
+        cx: &EvalContext<'_>,
+    ) -> Result<()> {
         let selection = self.selection;
-        let values = BatchRow { batch, row, places: &selection.places, aggregates: &[], now: seconds(cx) };
         for (aggregate, state) in selection.uses.aggregates.iter().zip(&mut self.states) {
-            match aggregate.column() {
-                Some(column) => state.push(&[values.value(column)?])?,
-                None => state.push(&aggregate.args(&values, cx)?)?,
+            let place = aggregate.column().and_then(|column| selection.places.of.get(column));
+            if let Some(column) = place.and_then(|place| batch.column(*place))
+                && push_numbers(&mut **state, column, batch.len(), &rows)?
+            {
+                continue;
+            }
+            for row in rows.clone() {
+                match place {
+                    Some(place) => state.push(&[batch.wire(*place, row)?])?,
+                    None if aggregate.counts_rows() => state.push(&[])?,
+                    None => {
+                        let places = &selection.places;
+                        let values = BatchRow { batch, row, places, aggregates: &[], now: seconds(cx) };
+                        state.push(&aggregate.args(&values, cx)?)?;
+                    }
+                }
             }
         }
-        self.first.get_or_insert_with(|| (Arc::clone(batch), row));
+        self.first.get_or_insert_with(|| (Arc::clone(batch), rows.start));
         Ok(())
     }
 
@@ -239,6 +268,29 @@ impl Group<'_> {
     }
 }
 
+/// Pushes rows of a column of numbers all at once; false if that cannot be.
+fn push_numbers(
+    state: &mut dyn Accumulator,
+    column: &BatchColumn,
+    all: usize,
+    rows: &Range<usize>,
+) -> Result<bool> {
+    // What stands backward in its block has its last row first.
+    let within = |backward: bool| match backward {
+        true => all - rows.end..all - rows.start,
+        false => rows.clone(),
+    };
+    if let Some((numbers, backward)) = column.ints(all) {
+        return numbers.get(within(backward)).map_or(Ok(false), |numbers| state.push_ints(numbers));
+    }
+    if let Some((numbers, backward)) = column.doubles(all) {
+        return numbers
+            .get(within(backward))
+            .map_or(Ok(false), |numbers| state.push_doubles(numbers, backward));
+    }
+    Ok(false)
+}
+
 /// A selector outside of what is shown: the function of GROUP BY.
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -261,6 +313,11 @@ impl Output {
     /// Whether there is an aggregate in it.
     pub(crate) fn is_aggregate(&self) -> bool {
         !self.uses.aggregates.is_empty()
+    }
+
+    /// Whether its values are in order where those of its column are: then equal ones stand together.
+    pub(crate) fn is_monotone(&self) -> bool {
+        self.selector.name().starts_with("system.floor(")
     }
 
     /// The columns that it needs.
