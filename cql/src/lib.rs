@@ -27,5 +27,5 @@ pub use answer::{Outcome, Parameters, ResultSet, SchemaChange};
 pub use error::{Code, CqlError, Place, Result};
 pub use session::rows::{FromCql, FromRow, Row};
 pub use session::values::{Named, ToCql, Values};
-pub use session::{Answer, OpenSession, Prepared, Query, Rows, Session};
+pub use session::{Answer, Batch, OpenSession, Prepared, Query, Rows, Session};
 pub use value::{Bound, ColumnSpec, Wire};

@@ -23,6 +23,7 @@ use crate::modify::times::Times;
 use crate::mutation::Mutations;
 use crate::syntax::ast::BatchKind;
 use crate::term::EvalContext;
+use crate::value::Bound;
 use skep_engine::Db;
 use skep_engine::Snapshot;
 use skep_engine::model::bytes::Bytes;
@@ -56,10 +57,25 @@ pub fn execute(
     batch: Option<InBatch>,
     run: &mut Run<'_>,
 ) -> Result<Outcome> {
-    let eval = eval_context(run);
+    let each: Vec<_> = statements.iter().map(|statement| (*statement, run.binds)).collect();
+    execute_each(db, &each, batch, run)
+}
+
+/// Runs statements that were prepared apart, each with the values of its own markers.
+///
+/// # Errors
+/// As [`execute`].
+pub fn execute_each(
+    db: &Db,
+    each: &[(&Modification, &[Bound])],
+    batch: Option<InBatch>,
+    run: &mut Run<'_>,
+) -> Result<Outcome> {
+    let statements: Vec<&Modification> = each.iter().map(|(statement, _)| *statement).collect();
+    let evals: Vec<_> = each.iter().map(|(_, binds)| EvalContext { binds, ..eval_context(run) }).collect();
     let mut steps = Vec::with_capacity(statements.len());
-    for statement in statements {
-        steps.push(Step::new(statement, &eval, run.now_micros.div_euclid(1_000_000))?);
+    for (statement, eval) in statements.iter().zip(&evals) {
+        steps.push(Step::new(statement, eval, run.now_micros.div_euclid(1_000_000))?);
     }
     let asked = run.parameters.timestamp.map(checked_timestamp).transpose()?;
     let given = batch.and_then(|batch| batch.timestamp).or(asked);

@@ -4,6 +4,7 @@
 //! plan       what a prepared statement is: its tree, and a plan for the schema as it is now
 //! cache      the plans of texts that were seen before
 //! query      rows as they are taken
+//! batch      several statements as one write
 //! values     Rust values into bind markers
 //! rows       rows into Rust values
 //! arrow      rows as Arrow record batches (feature `arrow`)
@@ -15,12 +16,14 @@
 
 #[cfg(feature = "arrow")]
 pub mod arrow;
+pub mod batch;
 mod cache;
 mod plan;
 mod query;
 pub mod rows;
 pub mod values;
 
+pub use batch::Batch;
 pub use plan::Prepared;
 pub use query::Rows;
 pub use rows::{FromCql, FromRow, Row};

@@ -8,7 +8,7 @@ use crate::catalog::Catalog;
 use crate::derive::Indexes;
 use crate::error::{Code, CqlError, Result};
 use crate::modify;
-use crate::modify::ModifyPlan;
+use crate::modify::{Modification, ModifyPlan};
 use crate::schema;
 use crate::select::{Batches, NoIndexes, SelectPlan};
 use crate::syntax;
@@ -143,6 +143,14 @@ impl Planned {
     /// The columns of its rows.
     pub(crate) fn columns(&self) -> Arc<[ColumnSpec]> {
         Arc::clone(&self.columns)
+    }
+
+    /// The one statement that writes, if it is that.
+    pub(crate) fn modification(&self) -> Option<&Modification> {
+        match &self.plan {
+            Plan::Modify(plan) => plan.statement(),
+            _ => None,
+        }
     }
 
     /// The engine's batches, of a SELECT that gives columns as they are.

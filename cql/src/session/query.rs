@@ -39,6 +39,7 @@ enum Source {
 }
 
 /// A part of the rows, as it was read.
+#[cfg(feature = "arrow")]
 pub(crate) enum Part {
     /// A batch; which of its columns are the result's.
     Batch(Arc<Batch>, Arc<[usize]>),
@@ -114,10 +115,7 @@ impl<'s> Rows<'s> {
     }
 
     /// What was read of the rows and not taken yet, or the next of it; None at the end.
-    #[cfg_attr(
-        not(feature = "arrow"),
-        expect(dead_code, reason = "only record batches are made of whole parts")
-    )]
+    #[cfg(feature = "arrow")]
     pub(crate) fn next_part(&mut self) -> Result<Option<Part>> {
         loop {
             match &mut self.source {

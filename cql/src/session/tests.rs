@@ -3,6 +3,7 @@
 use super::{Named, OpenSession, Prepared, Session};
 use crate::answer::{Outcome, Parameters};
 use crate::error::Code;
+use crate::syntax::ast::BatchKind;
 use crate::value::Bound;
 use skep_engine::{Db, ManualClock, Null, Timestamp, Value};
 use std::collections::BTreeMap;
@@ -153,6 +154,35 @@ fn conditions_tell_whether_they_held() {
     assert!(!second.applied());
     assert_eq!(second.into_rows()[0].get::<i32>("v").unwrap(), 1);
     assert!(s.execute("SELECT v FROM t", ()).unwrap().applied());
+}
+
+#[test]
+fn a_batch_of_prepared_statements_is_one_write() {
+    let store = Store::new("batch");
+    let s = store.session();
+    run(&s, "CREATE TABLE t (p int, c int, v int, PRIMARY KEY (p, c))");
+    run(&s, "CREATE TABLE n (k int PRIMARY KEY, hits counter)");
+    let insert = s.prepare("INSERT INTO t (p, c, v) VALUES (?, ?, ?)").unwrap();
+    let mut batch = s.batch();
+    batch.add(&insert, (1, 1, 10)).unwrap().add(&insert, (1, 2, 20)).unwrap();
+    batch.add("DELETE v FROM t WHERE p = 1 AND c = ?", (1,)).unwrap();
+    assert!(batch.add("SELECT v FROM t", ()).is_err());
+    assert_eq!(batch.len(), 3);
+    batch.run().unwrap();
+    assert!(batch.is_empty());
+    let rows = s.query("SELECT v, writetime(v) FROM t", ()).unwrap();
+    let rows: Vec<(Option<i32>, Option<i64>)> = rows.map(|row| row.unwrap().into().unwrap()).collect();
+    // The deletion ties with the insert of the same batch, and wins.
+    assert_eq!((rows[0], rows[1].0), ((None, None), Some(20)));
+    // What does not belong together is refused, and nothing of it is written.
+    batch.add(&insert, (2, 1, 1)).unwrap().add("UPDATE n SET hits = hits + 1 WHERE k = 1", ()).unwrap();
+    assert!(batch.run().is_err());
+    assert_eq!(s.query("SELECT v FROM t WHERE p = 2", ()).unwrap().count(), 0);
+    let mut counts = s.batch().kind(BatchKind::Counter);
+    let add = s.prepare("UPDATE n SET hits = hits + ? WHERE k = 1").unwrap();
+    counts.add(&add, (2i64,)).unwrap().add(&add, (3i64,)).unwrap().run().unwrap();
+    let hits: i64 = s.query("SELECT hits FROM n", ()).unwrap().next().unwrap().unwrap().get(0).unwrap();
+    assert_eq!(hits, 5);
 }
 
 #[test]
