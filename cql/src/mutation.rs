@@ -12,7 +12,6 @@ use crate::catalog::TableInfo;
 use crate::error::Result;
 use skep_engine::WriteBatch;
 use skep_engine::model::bytes::Bytes;
-use skep_engine::model::cell::Cell;
 use skep_engine::model::clustering::ClusteringRange;
 use skep_engine::model::life::Deletion;
 use skep_engine::model::row::Row;
@@ -80,12 +79,6 @@ impl Mutations {
         self.parts.iter().all(|part| part.changes.is_empty())
     }
 
-    /// Bytes of data in it, counted as Cassandra counts the size of a batch: values and clusterings, and 16 bytes of times for a cell.
-    #[must_use]
-    pub fn data_bytes(&self) -> usize {
-        self.parts.iter().flat_map(|part| &part.changes).map(change_bytes).sum()
-    }
-
     /// Puts all of it into `batch`.
     ///
     /// # Errors
@@ -108,25 +101,4 @@ impl Mutations {
         }
         Ok(())
     }
-}
-
-fn change_bytes(change: &Change) -> usize {
-    const DELETION: usize = 12;
-    match change {
-        Change::Row(row) | Change::Static(row) => {
-            let cells: usize = row.all_cells().map(cell_bytes).sum();
-            let paths: usize =
-                row.complex.iter().flat_map(|c| &c.cells).map(|(path, _)| path.order().len()).sum();
-            let deletions = row.complex.iter().filter(|c| c.deletion.is_some()).count();
-            let marker = if row.liveness.is_some() { 8 } else { 0 };
-            let deletion = if row.deletion.is_some() { DELETION } else { 0 };
-            row.clustering.order().len() + cells + paths + deletions * DELETION + marker + deletion
-        }
-        Change::Range(range, _) => DELETION + range.start.prefix().len() + range.end.prefix().len(),
-        Change::Partition(_) => DELETION,
-    }
-}
-
-fn cell_bytes(cell: &Cell) -> usize {
-    16 + cell.value.as_ref().map_or(0, |value| value.len())
 }

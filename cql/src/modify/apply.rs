@@ -111,11 +111,19 @@ pub fn apply(operation: &Operation, inputs: &Inputs<'_>, row: &mut RowBuilder<'_
             Ok(())
         }
         Action::DeleteKey(key) => {
-            row.unset_element(column, key_path(&inputs.term(key)?, ty)?);
+            let key = inputs.term(key)?;
+            // An unset element of a set, or index of a list, deletes nothing; an unset key of a map is refused.
+            if key != Bound::Unset || matches!(ty, CqlType::Map(..)) {
+                row.unset_element(column, key_path(&key, ty)?);
+            }
             Ok(())
         }
         Action::DeleteIndex(index) => {
-            let index = list_index(&inputs.term(index)?)?;
+            let index = inputs.term(index)?;
+            if index == Bound::Unset {
+                return Ok(());
+            }
+            let index = list_index(&index)?;
             let path = element_at(&row.live_elements(column), index, "delete an element from")?;
             row.unset_element(column, path);
             Ok(())
@@ -141,12 +149,12 @@ pub fn increment(action: &Action, inputs: &Inputs<'_>) -> Result<Option<i64>> {
     let value = match inputs.term(term)? {
         Bound::Unset => return Ok(None),
         Bound::Null => {
-            return Err(CqlError::invalid("Invalid null value for counter increment/decrement"));
+            return Err(CqlError::invalid("Invalid null value for counter increment"));
         }
         Bound::Value(value) => value,
     };
     let Ok(value) = <[u8; 8]>::try_from(&value[..]) else {
-        return Err(CqlError::invalid("Invalid empty value for counter increment/decrement"));
+        return Err(CqlError::invalid("Invalid empty value for counter increment"));
     };
     let value = i64::from_be_bytes(value);
     if !negative {

@@ -77,10 +77,8 @@ impl Attributes {
             Some(term) => match term.eval(eval)? {
                 Bound::Unset => default,
                 Bound::Null => 0,
-                Bound::Value(value) => match <[u8; 4]>::try_from(&value[..]) {
-                    Ok(value) => i32::from_be_bytes(value),
-                    Err(_) => return Err(CqlError::invalid("Invalid TTL value: empty")),
-                },
+                // An empty value is none.
+                Bound::Value(value) => <[u8; 4]>::try_from(&value[..]).map_or(0, i32::from_be_bytes),
             },
         };
         if ttl < 0 {

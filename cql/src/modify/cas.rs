@@ -189,12 +189,7 @@ impl<'a> Request<'a> {
                 all.push((condition, eval));
                 Ok(())
             }
-            before => {
-                let not = if matches!(before, Demand::Exists) { "" } else { "NOT " };
-                Err(CqlError::invalid(format!(
-                    "Cannot mix IF conditions and IF {not}EXISTS for the same row"
-                )))
-            }
+            _ => Err(CqlError::invalid("Cannot mix IF conditions and IF NOT EXISTS for the same row")),
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! A condition is prepared against its column's type and then held against the row as it is before the write, or against nothing where there
 //! is no row: null then. Rules of null are Cassandra's: `= null` holds where there is no value, `!=` something holds there too, and an order
-//! never does; a collection of many cells that is empty is null and also equals an empty one.
+//! never does; a collection of many cells that is empty is null, and an empty
+//! one on the right side means null.
 
 use crate::error::{CqlError, Result};
 use crate::modify::operation::{index_spec, key_spec, spec};
@@ -105,7 +106,10 @@ impl Condition {
                 CqlType::Udt(_) => {
                     "Slice conditions are not supported on UDTs containing durations".to_owned()
                 }
-                _ => "Slice conditions are not supported on durations".to_owned(),
+                _ => format!(
+                    "Slice conditions ( {} ) are not supported on durations",
+                    operator(condition.comparison)
+                ),
             });
         }
         let receiver = match (condition.comparison, receiver.ty.unfrozen()) {
@@ -216,6 +220,9 @@ impl Condition {
                 return Err(CqlError::invalid(format!("Invalid unset value for {what} element access")));
             }
         };
+        if !matches!(ty, CqlType::Map(..)) {
+            list_index(&key)?;
+        }
         let Some(current) = current else { return Ok(None) };
         let parts = split(&current, ty)?;
         Ok(match ty {
@@ -224,11 +231,16 @@ impl Condition {
                 .find(|pair| pair[0].as_ref().is_some_and(|known| compare(known, &key, key_type).is_eq()))
                 .and_then(|pair| pair[1].clone()),
             _ => {
-                let index = <[u8; 4]>::try_from(&key[..]).map(i32::from_be_bytes).unwrap_or(-1);
-                usize::try_from(index).ok().and_then(|index| parts.get(index).cloned()).flatten()
+                let index = list_index(&key)?;
+                parts.get(index).cloned().flatten()
             }
         })
     }
+}
+
+fn list_index(key: &[u8]) -> Result<usize> {
+    let index = <[u8; 4]>::try_from(key).map(i32::from_be_bytes).unwrap_or(-1);
+    usize::try_from(index).map_err(|_| CqlError::invalid(format!("Invalid negative list index {index}")))
 }
 
 /// The value of a column in a row as a reader sees it, as protocol bytes.
@@ -246,7 +258,7 @@ pub fn column_wire(column: &Column, row: &Row) -> Result<Wire> {
     Ok(row.cell(column.id).and_then(|cell| cell.value.clone()))
 }
 
-/// `many`: the value is a collection of many cells, where nothing and an empty one are the same.
+/// `many`: the value is a collection of many cells, where an empty one is none.
 fn compare_values(
     comparison: Comparison,
     ty: &CqlType,
@@ -257,20 +269,26 @@ fn compare_values(
     const EMPTY: &[u8] = &[0; 4];
     let value = match value {
         Bound::Unset => return Err(CqlError::invalid("Invalid 'unset' value in condition")),
-        Bound::Null => {
+        Bound::Value(value) if !many || value[..] != *EMPTY => value,
+        none => {
             return match comparison {
                 Comparison::Eq => Ok(current.is_none()),
                 Comparison::Ne => Ok(current.is_some()),
-                other => Err(null_comparison(other)),
+                other if *none == Bound::Null => Err(null_comparison(other)),
+                other => {
+                    let kind = match ty.unfrozen() {
+                        CqlType::List(_) => "list",
+                        CqlType::Set(_) => "set",
+                        _ => "map",
+                    };
+                    let operator = operator(other);
+                    let text = format!("Invalid comparison with an empty {kind} for operator \"{operator}\"");
+                    Err(CqlError::invalid(text))
+                }
             };
         }
-        Bound::Value(value) => value,
     };
-    let current = match current {
-        Some(current) => &current[..],
-        None if many => EMPTY,
-        None => return Ok(comparison == Comparison::Ne),
-    };
+    let Some(current) = current else { return Ok(comparison == Comparison::Ne) };
     let order = if many { compare_collections(current, value, ty)? } else { compare(current, value, ty) };
     Ok(match comparison {
         Comparison::Eq => order.is_eq(),
@@ -322,7 +340,12 @@ fn contains(comparison: Comparison, ty: &CqlType, current: Option<&Bytes>, value
 }
 
 fn null_comparison(comparison: Comparison) -> CqlError {
-    let operator = match comparison {
+    let operator = operator(comparison);
+    CqlError::invalid(format!("Invalid comparison with null for operator \"{operator}\""))
+}
+
+fn operator(comparison: Comparison) -> &'static str {
+    match comparison {
         Comparison::Lt => "<",
         Comparison::Le => "<=",
         Comparison::Gt => ">",
@@ -330,8 +353,7 @@ fn null_comparison(comparison: Comparison) -> CqlError {
         Comparison::ContainsKey => "CONTAINS KEY",
         Comparison::Contains => "CONTAINS",
         _ => "LIKE",
-    };
-    CqlError::invalid(format!("Invalid comparison with null for operator \"{operator}\""))
+    }
 }
 
 fn is_order(comparison: Comparison) -> bool {

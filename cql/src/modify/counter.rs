@@ -107,7 +107,7 @@ impl Counts {
             let mut row = RowBuilder::new(place, times, None, 0);
             for (column, delta) in deltas {
                 let cell = before.as_ref().and_then(|row| row.cell(*column));
-                let value = cell.and_then(|cell| <[u8; 8]>::try_from(&cell.value.as_deref()?[..]).ok());
+                let value = cell.and_then(|cell| <[u8; 8]>::try_from(cell.value.as_deref()?).ok());
                 let sum = value.map_or(0, i64::from_be_bytes).wrapping_add(*delta);
                 row.set(*column, Bytes::new(&sum.to_be_bytes()));
             }

@@ -81,10 +81,10 @@ pub fn execute_each(
     let given = batch.and_then(|batch| batch.timestamp).or(asked);
     let is_conditional = statements.iter().any(|statement| statement.is_conditional());
     let needs_time =
-        |s: &&Modification| s.reads() || s.counts() || s.is_conditional() || needs_state(&s.table);
+        |s: &Modification| s.reads() || s.counts() || s.is_conditional() || needs_state(&s.table);
     let request = if is_conditional { Some(Request::new(&steps, batch.is_some())?) } else { None };
     let mut mutations = Mutations::new();
-    if !statements.iter().any(|statement| needs_time(&statement)) {
+    if !statements.iter().any(|statement| needs_time(statement)) {
         for step in &steps {
             let times = match step.timestamp.or(given) {
                 Some(timestamp) => Times::at(timestamp, None, step.ttl),

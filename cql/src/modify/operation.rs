@@ -292,15 +292,20 @@ fn checked_collection(column: &Column, written: impl Fn() -> String) -> Result<O
     if column.ty.is_counter() {
         return Ok(None);
     }
+    if column.ty.is_multicell() && column.ty.is_collection() {
+        return Ok(Some(&column.ty));
+    }
+    let written = written();
     if !column.ty.is_collection() {
-        let text = format!("Invalid operation ({}) for non counter column {name}", written());
+        // Cassandra counts user types as tuples, and tells them apart for + alone.
+        let what = match column.ty.unfrozen() {
+            CqlType::Udt(_) | CqlType::Tuple(_) if written.contains(" + ") => "tuple",
+            _ => "non counter",
+        };
+        let text = format!("Invalid operation ({written}) for {what} column {name}");
         return Err(CqlError::invalid(text));
     }
-    if !column.ty.is_multicell() {
-        let text = format!("Invalid operation ({}) for frozen collection column {name}", written());
-        return Err(CqlError::invalid(text));
-    }
-    Ok(Some(&column.ty))
+    Err(CqlError::invalid(format!("Invalid operation ({written}) for frozen collection column {name}")))
 }
 
 fn map_operand(what: &str, wanted: &str, value: &ast::Expr, error: CqlError) -> CqlError {

@@ -234,6 +234,14 @@ fn prepare_where(
     conditions: &Conditions,
     cx: &mut Preparing<'_>,
 ) -> Result<Where> {
+    let contains = |relation: &ast::Relation| match relation.comparison {
+        ast::Comparison::Contains => Some("CONTAINS"),
+        ast::Comparison::ContainsKey => Some("CONTAINS KEY"),
+        _ => None,
+    };
+    if let Some((relation, operator)) = relations.iter().find_map(|r| Some((r, contains(r)?))) {
+        return Err(CqlError::invalid(format!("Cannot use {kind} with {operator}")).at(relation.place));
+    }
     let of_row = |conditions: &Conditions, is_static: bool| match conditions {
         Conditions::Columns(conditions) => conditions.iter().any(|c| c.is_static() == is_static),
         _ => false,

@@ -19,6 +19,9 @@ use skep_engine::model::clustering::{Clustering, ClusteringRange};
 use skep_engine::model::row::Row;
 use skep_engine::model::schema::Column;
 
+/// Gives the row at a clustering (None: the static row) of a partition as it is stored.
+pub type Stored<'a> = dyn FnMut(&Bytes, Option<&Clustering>) -> Result<Option<Row>> + 'a;
+
 /// Which rows of the partitions.
 #[derive(Debug)]
 pub enum Rows {
@@ -96,7 +99,7 @@ impl<'a> Step<'a> {
         &self,
         (times, slices): (Times, Times),
         now: i64,
-        stored: &mut dyn FnMut(&Bytes, Option<&Clustering>) -> Result<Option<Row>>,
+        stored: &mut Stored<'_>,
         out: &mut Mutations,
     ) -> Result<()> {
         let statement = self.statement;

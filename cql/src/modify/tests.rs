@@ -306,3 +306,53 @@ fn what_excludes_each_other_is_refused() {
         assert_eq!(store.error(text), message);
     }
 }
+
+/// What a node says to unset and null values that are bound.
+#[test]
+fn unset_and_null_values_are_skipped_or_refused() {
+    let store = Store::new();
+    store.run("INSERT INTO t (p, c, v, l, m) VALUES (1, 1, 1, [1, 2], {1: 1})");
+    let answer = |text: &str, bound: Bound| match store.run_with(text, &[bound]) {
+        Ok(_) => "ok".to_owned(),
+        Err(error) => error.message().to_owned(),
+    };
+    let row = "WHERE p = 1 AND c = 1";
+    for (text, unset, null) in [
+        ("UPDATE t SET l[?] = 1", "Invalid unset value for list index", "Invalid null value for list index"),
+        ("DELETE l[?] FROM t", "ok", "Invalid null value for list index"),
+        ("UPDATE t SET m[?] = 1", "Invalid unset map key", "Invalid null map key"),
+        ("DELETE m[?] FROM t", "Invalid unset map key", "Invalid null map key"),
+        (
+            "UPDATE t SET l[9] = ?",
+            "List index 9 out of bound, list has size 2",
+            "List index 9 out of bound, list has size 2",
+        ),
+        ("UPDATE t SET l = l - ?", "ok", "ok"),
+        ("UPDATE t USING TTL ? SET v = 1", "ok", "ok"),
+        ("UPDATE t USING TIMESTAMP ? SET v = 1", "ok", "Invalid null value of timestamp"),
+    ] {
+        let text = format!("{text} {row}");
+        assert_eq!(
+            (answer(&text, Bound::Unset), answer(&text, Bound::Null)),
+            (unset.to_owned(), null.to_owned()),
+            "{text}"
+        );
+    }
+    for (condition, unset, null) in [
+        ("v = ?", "Invalid 'unset' value in condition", "ok"),
+        ("v < ?", "Invalid 'unset' value in condition", "Invalid comparison with null for operator \"<\""),
+        ("v IN ?", "Invalid 'unset' value in condition", "Invalid null list in IN condition"),
+        ("v IN (?, 1)", "ok", "ok"),
+    ] {
+        let text = format!("UPDATE t SET v = 1 {row} IF {condition}");
+        assert_eq!(
+            (answer(&text, Bound::Unset), answer(&text, Bound::Null)),
+            (unset.to_owned(), null.to_owned()),
+            "{text}"
+        );
+    }
+    let count = "UPDATE n SET a = a - ? WHERE k = 1";
+    assert_eq!(answer(count, Bound::Null), "Invalid null value for counter increment");
+    let smallest = answer(count, Bound::Value(Bytes::new(&i64::MIN.to_be_bytes())));
+    assert!(smallest.contains("overflows supported counter precision"), "{smallest}");
+}
