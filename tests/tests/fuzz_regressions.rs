@@ -79,4 +79,4 @@ macro_rules! targets {
     };
 }
 
-targets! { record commitlog sstable manifest manifest_file row_roundtrip key_order values ops }
+targets! { record commitlog sstable manifest manifest_file row_roundtrip key_order values ops statements }

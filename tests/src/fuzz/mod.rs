@@ -13,6 +13,8 @@ mod ops;
 mod record;
 mod rows;
 mod sstable;
+mod statements;
+mod trees;
 mod values;
 
 pub use choices::Choices;
@@ -31,6 +33,7 @@ pub const TARGETS: &[Target] = &[
     ("key_order", values::key_order),
     ("values", values::values),
     ("ops", ops::ops),
+    ("statements", statements::statements),
 ];
 
 /// Runs the target called `name`.

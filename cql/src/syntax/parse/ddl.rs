@@ -7,8 +7,11 @@ use crate::syntax::ast::{
 use crate::syntax::parse::cursor::{Parse, Parser, is_name};
 use crate::syntax::token::{Keyword, Kind, Sign};
 
-/// Keywords behind CREATE, ALTER or DROP whose statements an embedded store does not have.
-const FOREIGN: &[Keyword] = &[
+/// Kinds of things that an embedded store does not have, behind CREATE, ALTER and DROP.
+const CREATED: &[Keyword] =
+    &[Keyword::User, Keyword::Role, Keyword::Trigger, Keyword::Function, Keyword::Aggregate];
+const ALTERED: &[Keyword] = &[Keyword::User, Keyword::Role];
+const DROPPED: &[Keyword] = &[
     Keyword::User,
     Keyword::Role,
     Keyword::Trigger,
@@ -54,7 +57,7 @@ impl Parser<'_> {
             self.note("AGGREGATE");
             return self.unexpected();
         }
-        self.foreign_or_unexpected("CREATE")
+        self.foreign_or_unexpected("CREATE", CREATED)
     }
 
     /// Behind ALTER.
@@ -80,7 +83,7 @@ impl Parser<'_> {
             let options = self.properties()?;
             return Ok(Statement::AlterView(AlterView { if_exists, name, options }));
         }
-        self.foreign_or_unexpected("ALTER")
+        self.foreign_or_unexpected("ALTER", ALTERED)
     }
 
     /// Behind DROP.
@@ -102,7 +105,7 @@ impl Parser<'_> {
             self.expect(Keyword::View)?;
             DropKind::View
         } else {
-            return self.foreign_or_unexpected("DROP");
+            return self.foreign_or_unexpected("DROP", DROPPED);
         };
         let if_exists = self.if_exists()?;
         let name = self.table_name()?;
@@ -115,7 +118,6 @@ impl Parser<'_> {
             Kind::Keyword(
                 Keyword::Roles
                 | Keyword::Users
-                | Keyword::Superusers
                 | Keyword::All
                 | Keyword::Alter
                 | Keyword::Create
@@ -132,9 +134,9 @@ impl Parser<'_> {
         }
     }
 
-    fn foreign_or_unexpected(&mut self, verb: &str) -> Parse<Statement> {
+    fn foreign_or_unexpected(&mut self, verb: &str, kinds: &[Keyword]) -> Parse<Statement> {
         if let Kind::Keyword(keyword) = self.peek()
-            && FOREIGN.contains(&keyword)
+            && kinds.contains(&keyword)
         {
             return self.foreign(verb);
         }

@@ -213,7 +213,8 @@ impl Parser<'_> {
             return self.call_selector();
         }
         if self.sign_at(1, Sign::Point) {
-            if is_function_name(self.peek_at(2)) && self.sign_at(3, Sign::Open) {
+            let function = is_function_name(self.peek_at(2)) && self.sign_at(3, Sign::Open);
+            if function || self.keyword_at(2, Keyword::Token) {
                 return self.call_selector();
             }
             if !is_name(self.peek_at(2)) {

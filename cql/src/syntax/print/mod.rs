@@ -142,7 +142,8 @@ fn strength(e: &Expr) -> u8 {
         Expr::Binary(Operator::Add | Operator::Subtract, ..) => 1,
         Expr::Binary(..) => 2,
         Expr::Negate(_) => 3,
-        _ => 4,
+        Expr::Element(..) | Expr::Slice(..) | Expr::Field(..) => 4,
+        _ => 5,
     }
 }
 
@@ -179,7 +180,7 @@ fn call(out: &mut String, keyspace: Option<&Name>, function: &Name, args: &[Expr
     }
     // TOKEN and COUNT are reserved or special, and may be functions all the same.
     match Keyword::of(&function.text) {
-        Some(Keyword::Token) if !function.quoted => out.push_str("token"),
+        Some(Keyword::Token) if function.text == "token" => out.push_str("token"),
         Some(keyword) if keyword.class() == Class::Special && keyword != Keyword::Count => {
             let _ = write!(out, "\"{}\"", function.text);
         }
@@ -275,7 +276,9 @@ fn write_expr(out: &mut String, e: &Expr) {
         }
         Expr::Field(inner, field) => {
             bound(out, inner, 4);
-            out.push('.');
+            // Right behind digits the point would be the number's.
+            let digit = out.ends_with(|last: char| last.is_ascii_digit() || last == '.');
+            out.push_str(if digit { " ." } else { "." });
             out.push_str(&name(&field.text));
         }
     }

@@ -15,7 +15,9 @@ pub(super) fn selectors(out: &mut String, selectors: &[(Expr, Option<Name>)]) {
     separated(out, selectors, |out, (selector, alias)| {
         write_expr(out, selector);
         if let Some(alias) = alias {
-            let _ = write!(out, " AS {}", name(&alias.text));
+            // `(a) AS as` would be the column `as` with a type hint.
+            let alias = if alias.text == "as" { "\"as\"".to_owned() } else { name(&alias.text) };
+            let _ = write!(out, " AS {alias}");
         }
     });
 }
