@@ -7,6 +7,7 @@
 //! valid, damages it a little, and holds the answer against what it knows.
 
 mod choices;
+mod exprs;
 mod files;
 mod manifest;
 mod ops;
