@@ -1,3 +1,5 @@
+//! Statements that write, run against a store.
+
 use super::*;
 use crate::answer::{Parameters, ResultSet};
 use crate::catalog::Catalog;

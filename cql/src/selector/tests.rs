@@ -1,3 +1,5 @@
+//! What selectors give over rows, and what is refused.
+
 use super::*;
 use crate::catalog::types::Resolver;
 use crate::function::CallContext;

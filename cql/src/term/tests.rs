@@ -1,3 +1,5 @@
+//! Terms held against their receivers, and evaluated.
+
 use super::*;
 use crate::catalog::types::Resolver;
 use crate::function::CallContext;
