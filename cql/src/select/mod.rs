@@ -9,7 +9,8 @@
 //! order       ORDER BY      group  GROUP BY
 //! finder      rows that an index names
 //! pump        rows out of the store one by one, filtered, with a place to go on behind each
-//! run         limits, pages, and the loops
+//! count       limits and pages      loops  rows, groups, sorted partitions
+//! run         one run of it
 //! totals      aggregates that the engine's index answers
 //! restate     the read as CQL, for warnings
 //! ```
@@ -21,6 +22,8 @@ pub(crate) mod order;
 pub(crate) mod group;
 pub(crate) mod selection;
 mod totals;
+pub(crate) mod count;
+mod loops;
 pub mod run;
 mod batches;
 
