@@ -6,7 +6,7 @@
 use crate::catalog::types::name;
 use crate::error::{CqlError, Result};
 use crate::restrict::Where;
-use crate::restrict::operand::{Words, key_lists, key_parts, literal, parts};
+use crate::restrict::operand::{Words, column_name, key_lists, key_parts, literal, parts};
 use crate::restrict::restriction::{End, Restriction, Slice, Test};
 use crate::term::EvalContext;
 use skep_engine::encoding::key;
@@ -138,7 +138,12 @@ impl Where {
                     let Some(parts) = parts.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
                     parts
                 }
-                _ => key_parts(&end.operand, restriction, schema, cx)?,
+                _ => {
+                    let parts = parts(&end.operand, restriction, schema, Words::Key, cx)?;
+                    let null = |i: usize| Words::Key.null(column_name(restriction, i, schema));
+                    let parts = parts.into_iter().enumerate().map(|(i, part)| part.ok_or_else(|| null(i)));
+                    parts.collect::<Result<_>>()?
+                }
             };
             Ok(Some(if end.inclusive { Bound::Included(values) } else { Bound::Excluded(values) }))
         };

@@ -21,7 +21,7 @@ pub(crate) enum Words {
 }
 
 impl Words {
-    fn null(self, column: &str) -> CqlError {
+    pub(crate) fn null(self, column: &str) -> CqlError {
         match self {
             Self::Key => CqlError::invalid(format!("Invalid null value in condition for column {column}"))
                 .hint("a part of the primary key is never null"),
@@ -72,6 +72,12 @@ pub(crate) fn parts(
     let name = |i: usize| column_name(restriction, i, schema);
     match operand {
         Operand::Each(terms) => {
+            if let Some(field) = terms.iter().position(|term| term.is_unset(cx))
+                && terms.len() > 1
+            {
+                let text = format!("Invalid unset value for tuple field number {field}");
+                return Err(CqlError::invalid(text));
+            }
             terms.iter().enumerate().map(|(i, term)| nullable(term, name(i), words, cx)).collect()
         }
         Operand::Tuple(term, width) => {
@@ -79,7 +85,10 @@ pub(crate) fn parts(
             match term.eval(cx)? {
                 Bound::Value(tuple) => fields(&tuple, *width),
                 Bound::Null => Err(CqlError::invalid(format!("Invalid null value for columns: {all}"))),
-                Bound::Unset => Err(CqlError::invalid(format!("Invalid unset value for columns: {all}"))),
+                Bound::Unset => {
+                    let all = all.replace(", ", ",");
+                    Err(CqlError::invalid(format!("Invalid unset value for tuple ({all})")))
+                }
             }
         }
     }
@@ -163,8 +172,12 @@ fn marker_items(
 ) -> Result<Vec<Option<Bytes>>> {
     let names = restriction.names(schema);
     let word = if restriction.columns.len() == 1 { "column" } else { "columns:" };
-    if term.eval(cx)? == Bound::Unset {
-        return Err(CqlError::invalid(format!("Invalid unset value for {word} {names}")));
+    if term.is_unset(cx) {
+        let what = match restriction.columns.len() {
+            1 => format!("column {names}"),
+            _ => format!("in({})", names.replace(", ", ",")),
+        };
+        return Err(CqlError::invalid(format!("Invalid unset value for {what}")));
     }
     let list = term.eval_list(cx)?;
     list.ok_or_else(|| CqlError::invalid(format!("Invalid null value for {word} {names}")))
@@ -178,7 +191,7 @@ fn null_in(restriction: &Restriction, schema: &TableSchema) -> CqlError {
     }
 }
 
-fn column_name<'a>(restriction: &Restriction, i: usize, schema: &'a TableSchema) -> &'a str {
+pub(crate) fn column_name<'a>(restriction: &Restriction, i: usize, schema: &'a TableSchema) -> &'a str {
     let place = restriction.columns.get(i).copied().unwrap_or_default();
     schema.columns().get(place).map_or("?", |column| column.name.as_str())
 }

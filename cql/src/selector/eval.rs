@@ -85,7 +85,14 @@ pub(super) fn eval(node: &Node, row: &dyn RowValues, cx: &EvalContext<'_>) -> Re
             Bound::Null => Ok(None),
             Bound::Unset => Err(CqlError::invalid("Invalid unset value in the selection clause")),
         },
-        Node::Call(function, args) => function.call(&cx.call, &all(args)?),
+        Node::Call(function, args) => {
+            if args.iter().any(|arg| matches!(arg, Node::Term(term) if is_unset(term, cx))) {
+                let name = &function.name;
+                let text = format!("Invalid unset value for argument in call to function {name}");
+                return Err(CqlError::invalid(text));
+            }
+            function.call(&cx.call, &all(args)?)
+        }
         Node::Aggregate(index) => row.aggregate(*index),
         Node::List(nodes) => parts::list(&all(nodes)?).map(Some),
         Node::Set(nodes, ty) => parts::set(present(all(nodes)?, "collections")?, ty).map(Some),
@@ -140,6 +147,10 @@ pub(super) fn bound_key(key: &TermNode, of: &Collection, what: &str, cx: &EvalCo
     }
 }
 
+fn is_unset(term: &TermNode, cx: &EvalContext<'_>) -> bool {
+    matches!(term, TermNode::Marker(index, _) if cx.binds.get(*index) == Some(&Bound::Unset))
+}
+
 /// First and last key of a slice, both included.
 pub(super) struct Range(Option<Bytes>, Option<Bytes>);
 
@@ -157,7 +168,10 @@ pub(super) fn slice_bounds(
     to: Option<&TermNode>,
     cx: &EvalContext<'_>,
 ) -> Result<Range> {
-    let bound = |key: Option<&TermNode>| key.map(|key| bound_key(key, of, "slice", cx)).transpose();
+    // A bound that is not set is none.
+    let bound = |key: Option<&TermNode>| {
+        key.filter(|key| !is_unset(key, cx)).map(|key| bound_key(key, of, "slice", cx)).transpose()
+    };
     Ok(Range(bound(from)?, bound(to)?))
 }
 

@@ -139,7 +139,8 @@ fn element(node: &Node, what: &str, cx: &EvalContext<'_>) -> Result<Bytes> {
     match eval(node, cx)? {
         Bound::Value(bytes) => Ok(bytes),
         Bound::Null => Err(CqlError::invalid(format!("null is not supported inside {what}"))),
-        Bound::Unset => Err(CqlError::invalid(format!("unset value is not supported inside {what}"))),
+        // An unset element is no element either.
+        Bound::Unset => Err(CqlError::invalid(format!("null is not supported inside {what}"))),
     }
 }
 

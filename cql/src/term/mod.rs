@@ -111,6 +111,12 @@ impl Term {
         }
     }
 
+    /// Whether it is a marker that was not set.
+    #[must_use]
+    pub fn is_unset(&self, cx: &EvalContext<'_>) -> bool {
+        matches!(&self.0, Node::Marker(index, _) if cx.binds.get(*index) == Some(&Bound::Unset))
+    }
+
     /// Whether it is the same in every execution.
     #[must_use]
     pub fn is_constant(&self) -> bool {

@@ -54,7 +54,14 @@ pub fn split(bytes: &[u8], ty: &CqlType) -> Result<Vec<Wire>> {
 }
 
 fn malformed(ty: &CqlType) -> CqlError {
-    CqlError::invalid(format!("Not enough bytes to read a {ty}"))
+    let name = match ty.unfrozen() {
+        CqlType::List(_) => "list".to_owned(),
+        CqlType::Set(_) => "set".to_owned(),
+        CqlType::Map(..) => "map".to_owned(),
+        CqlType::Tuple(_) => "tuple".to_owned(),
+        other => other.to_string(),
+    };
+    CqlError::invalid(format!("Not enough bytes to read a {name}"))
 }
 
 fn take<'a>(rest: &mut &'a [u8], length: usize, ty: &CqlType) -> Result<&'a [u8]> {

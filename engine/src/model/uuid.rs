@@ -43,7 +43,8 @@ impl Timeuuid {
         if bytes[6] >> 4 == 1 {
             Ok(Self(bytes))
         } else {
-            Err(Error::invalid("Invalid version for TimeUUID type."))
+            let version = bytes[6] >> 4;
+            Err(Error::invalid(format!("Invalid version for TimeUUID type: {version:#x}")))
         }
     }
 

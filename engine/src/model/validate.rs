@@ -53,20 +53,28 @@ pub(crate) fn validate_scalar(bytes: &[u8], ty: &CqlType) -> Result<()> {
         CqlType::Boolean => fits(&[0, 1], "1 or 0 byte value"),
         CqlType::Date => fits(&[4], "4 byte long for date"),
         CqlType::Decimal if length == 0 || length > 4 => Ok(()),
-        CqlType::Decimal => fits(&[], "0 or at least 5 bytes"),
+        CqlType::Decimal => {
+            fits(&[], if length < 4 { "0 or at least 4 bytes" } else { "0 or at least 5 bytes" })
+        }
         CqlType::Double => fits(&[0, 8], "8 or 0 byte value for a double"),
         CqlType::Duration => validate_duration(bytes),
         CqlType::Float => fits(&[0, 4], "4 or 0 byte value for a float"),
-        CqlType::Inet => fits(&[0, 4, 16], "4 or 16 byte inetaddress"),
+        CqlType::Inet if matches!(length, 0 | 4 | 16) => Ok(()),
+        CqlType::Inet => {
+            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            Err(Error::invalid(format!("Expected 4 or 16 byte inetaddress; got {digits}")))
+        }
         CqlType::Int => fits(&[0, 4], "4 or 0 byte int"),
         CqlType::Smallint => fits(&[2], "2 bytes for a smallint"),
         CqlType::Time => fits(&[8], "8 byte long for time"),
         CqlType::Timestamp => fits(&[0, 8], "8 or 0 byte long for date"),
         CqlType::Tinyint => fits(&[1], "1 byte for a tinyint"),
-        CqlType::Uuid => fits(&[0, 16], "16 or 0 byte uuid"),
+        CqlType::Uuid if matches!(length, 0 | 16) => Ok(()),
+        CqlType::Uuid => Err(Error::invalid(format!("UUID should be 16 or 0 bytes ({length})"))),
         CqlType::Timeuuid => match <[u8; 16]>::try_from(bytes) {
             Ok(bytes) => Timeuuid::from_bytes(bytes).map(|_| ()),
-            Err(_) => fits(&[0], "16 or 0 byte uuid"),
+            Err(_) if length == 0 => Ok(()),
+            Err(_) => Err(Error::invalid(format!("UUID should be 16 or 0 bytes ({length})"))),
         },
         _ => Ok(()),
     }
@@ -102,7 +110,10 @@ fn validate_duration(bytes: &[u8]) -> Result<()> {
 
 /// Bytes of a type are cut short or otherwise not what a validated value would be.
 pub(crate) fn malformed(ty: &CqlType) -> Error {
-    Error::invalid(format!("Not enough bytes to read a {}", family(ty)))
+    match ty.unfrozen() {
+        vector @ CqlType::Vector(..) => Error::invalid(format!("Not enough bytes to read a {vector}")),
+        other => Error::invalid(format!("Not enough bytes to read a {}", family(other))),
+    }
 }
 
 fn family(ty: &CqlType) -> &'static str {
@@ -140,7 +151,13 @@ impl<'a> Container<'a> {
             CqlType::Vector(_, dimension) => Some(*dimension as usize).filter(|count| *count <= bytes.len()),
             _ => None,
         };
-        let count = count.ok_or_else(|| malformed(ty))?;
+        let count = count.ok_or_else(|| match (ty, bytes.first()) {
+            (CqlType::Vector(..), None) => Error::invalid("Invalid empty vector value"),
+            (CqlType::List(_) | CqlType::Set(_) | CqlType::Map(..), Some(0x80..)) => {
+                Error::invalid(format!("The data cannot be deserialized as a {}", family(ty)))
+            }
+            _ => malformed(ty),
+        })?;
         Ok(Self { rest, ty, count })
     }
 
@@ -175,6 +192,9 @@ impl<'a> Container<'a> {
             CqlType::Tuple(_) | CqlType::Udt(_) => {
                 format!("Invalid remaining data after end of {} value", family(self.ty))
             }
+            CqlType::Vector(..) => {
+                format!("Unexpected {} extraneous bytes after {} value", self.rest.len(), self.ty)
+            }
             _ => format!("Unexpected extraneous bytes after {} value", family(self.ty)),
         }))
     }
@@ -183,7 +203,10 @@ impl<'a> Container<'a> {
     fn element(&mut self) -> Result<Option<&'a [u8]>> {
         match wire::take_element(&mut self.rest) {
             Some(Some(part)) => Ok(Some(part)),
-            Some(None) => Err(Error::invalid("null is not supported inside collections")),
+            Some(None) => Err(Error::invalid(match self.ty {
+                CqlType::List(_) => "null is not supported inside collections",
+                _ => "Null value read when not allowed",
+            })),
             None => Err(malformed(self.ty)),
         }
     }

@@ -13,9 +13,11 @@ fn widths_are_exact_and_empty_values_legal_where_the_type_says() {
     }
     assert_eq!(refusal(&[1], &CqlType::Int), "Expected 4 or 0 byte int (1)");
     assert_eq!(refusal(&[], &CqlType::Smallint), "Expected 2 bytes for a smallint (0)");
-    assert_eq!(refusal(&[1, 2, 3], &CqlType::Inet), "Expected 4 or 16 byte inetaddress (3)");
-    assert_eq!(refusal(&[0; 16], &CqlType::Timeuuid), "Invalid version for TimeUUID type.");
+    assert_eq!(refusal(&[1, 2, 3], &CqlType::Inet), "Expected 4 or 16 byte inetaddress; got 010203");
+    assert_eq!(refusal(&[0; 16], &CqlType::Timeuuid), "Invalid version for TimeUUID type: 0x0");
     assert_eq!(refusal(&[0; 4], &CqlType::Decimal), "Expected 0 or at least 5 bytes (4)");
+    assert_eq!(refusal(&[0; 2], &CqlType::Decimal), "Expected 0 or at least 4 bytes (2)");
+    assert_eq!(refusal(&[0; 2], &CqlType::Uuid), "UUID should be 16 or 0 bytes (2)");
     assert_eq!(refusal(&[0xff], &CqlType::Text), "String didn't validate.");
     assert_eq!(refusal(&[0x80], &CqlType::Ascii), "Invalid byte for ascii: -128");
 }
@@ -47,7 +49,11 @@ fn containers_end_where_they_say() {
         refusal(&[0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff], &list),
         "null is not supported inside collections"
     );
+    assert_eq!(refusal(&[0xff; 4], &list), "The data cannot be deserialized as a list");
+    let set = CqlType::Set(Box::new(CqlType::Int));
+    assert_eq!(refusal(&[0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff], &set), "Null value read when not allowed");
     let vector = CqlType::Vector(Box::new(CqlType::Int), 2);
-    assert_eq!(refusal(&[0; 7], &vector), "Not enough bytes to read a vector");
-    assert_eq!(refusal(&[0; 9], &vector), "Unexpected extraneous bytes after vector value");
+    assert_eq!(refusal(&[], &vector), "Invalid empty vector value");
+    assert_eq!(refusal(&[0; 7], &vector), "Not enough bytes to read a vector<int, 2>");
+    assert_eq!(refusal(&[0; 9], &vector), "Unexpected 1 extraneous bytes after vector<int, 2> value");
 }

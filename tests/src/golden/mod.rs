@@ -8,7 +8,7 @@
 //! `> ` and a statement (its further lines indented by two blanks), then its answer: `ok`; or a line of columns, a line for
 //! each row and `(N rows)`, with `--- page` between pages; or `error 0xCODE Name: message`; and `warning: ` lines. Lines that
 //! begin with `--` are comments. Directives stand on lines of their own: `@page N` (page size of the next statement), `@prepare` (prepare it only: shows
-//! its bind markers and columns), `@code` (of its error only the code counts), `@serial`, `@flush`, `@compact`, `@sleep SECONDS`.
+//! its bind markers and columns), `@bind VALUES` (its markers' values: `0x...`, `null` or `unset`), `@code` (of its error only the code counts), `@serial`, `@flush`, `@compact`, `@sleep SECONDS`.
 
 pub mod differences;
 pub mod literal;

@@ -5,7 +5,7 @@ use super::literal::{literal, type_name};
 use super::script;
 use skep_cql::answer::{Outcome, Parameters};
 use skep_cql::session::{Answer, Session};
-use skep_cql::{Code, CqlError};
+use skep_cql::{Bound, Code, CqlError};
 use skep_engine::env::sim::SimDisk;
 use skep_engine::{Clock, Db, ManualClock, Options};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,6 +13,19 @@ use std::time::Duration;
 
 /// The moment when every script begins: 2026-06-12 12:00:00 UTC, micros.
 const START: i64 = 1_781_265_600_000_000;
+
+/// A value of `@bind`: `unset`, `null` or bytes as `0x...`.
+fn bound(text: &str) -> Option<Bound> {
+    match text {
+        "unset" => return Some(Bound::Unset),
+        "null" => return Some(Bound::Null),
+        _ => {}
+    }
+    let digits = text.strip_prefix("0x")?;
+    let pair = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
+    let bytes: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(pair).collect();
+    bytes.map(|bytes| Bound::Value(bytes.into()))
+}
 
 /// How much time a statement takes.
 const STEP: Duration = Duration::from_micros(10);
@@ -24,6 +37,7 @@ pub struct Runner {
     clock: ManualClock,
     session: Session,
     page: Option<usize>,
+    binds: Vec<Bound>,
     prepare: bool,
     code: bool,
 }
@@ -42,7 +56,8 @@ impl Runner {
         let db = db.map_err(|error| error.to_string())?;
         db.create_keyspace("golden").map_err(|error| error.to_string())?;
         let session = Session::new(&db).map_err(|error| error.to_string())?;
-        let mut runner = Self { db, clock, session, page: None, prepare: false, code: false };
+        let mut runner =
+            Self { db, clock, session, page: None, binds: Vec::new(), prepare: false, code: false };
         match runner.answer("USE golden").as_slice() {
             [ok] if ok == "ok" => Ok(runner),
             other => Err(format!("USE golden: {}", other.join(" "))),
@@ -55,6 +70,10 @@ impl Runner {
     /// An unknown one, or a flush or compaction that fails.
     pub fn directive(&mut self, line: &str) -> Result<(), String> {
         let mut words = line[1..].split_whitespace();
+        if let Some(values) = line.strip_prefix("@bind ") {
+            self.binds = values.split_whitespace().map(bound).collect::<Option<_>>().ok_or(line)?;
+            return Ok(());
+        }
         match (words.next(), words.next()) {
             (Some("page"), Some(number)) => self.page = Some(number.parse().map_err(|_| line.to_owned())?),
             (Some("prepare"), None) => self.prepare = true,
@@ -91,9 +110,11 @@ impl Runner {
     /// The answer to a statement, as lines of a golden file. A panic is an answer, too: a wrong one.
     pub fn answer(&mut self, text: &str) -> Vec<String> {
         let (page, prepare, code) = (self.page.take(), self.prepare, self.code);
+        let binds = std::mem::take(&mut self.binds);
         (self.prepare, self.code) = (false, false);
         self.clock.advance(STEP);
-        let run = || if prepare { self.prepared(text) } else { self.query(text, page).map(script::tidy) };
+        let run =
+            || if prepare { self.prepared(text) } else { self.query(text, &binds, page).map(script::tidy) };
         match catch_unwind(AssertUnwindSafe(run)) {
             Ok(Ok(lines)) => lines,
             Ok(Err(error)) if code => {
@@ -111,12 +132,12 @@ impl Runner {
         }
     }
 
-    fn query(&self, text: &str, page: Option<usize>) -> Result<Vec<String>, CqlError> {
+    fn query(&self, text: &str, binds: &[Bound], page: Option<usize>) -> Result<Vec<String>, CqlError> {
         let prepared = self.session.prepare(text)?;
         let mut parameters = Parameters { page_size: page, ..Parameters::default() };
         let (mut lines, mut warnings, mut count) = (Vec::new(), Vec::new(), 0);
         loop {
-            let answer = self.session.run(&prepared, &[], &parameters)?;
+            let answer = self.session.run(&prepared, binds, &parameters)?;
             warnings.extend(answer.warnings.iter().map(|warning| format!("warning: {}", flat(warning))));
             let Answer { outcome: Outcome::Rows(rows), .. } = answer else {
                 lines.push("ok".to_owned());
