@@ -47,7 +47,7 @@ fn a_change_of_many_steps_is_there_after_opening_again() {
 
     let db = open(&env);
     assert_eq!(db.keyspace_options("ks"), Some(options));
-    assert_eq!(db.types("ks"), [new.clone()]);
+    assert_eq!(db.types("ks"), std::slice::from_ref(&new));
     assert_eq!(db.user_type("ks", "pair"), Some(new.clone()));
     let schema = db.find_table("ks", "base").unwrap().schema();
     assert_eq!(schema.column("key").unwrap().kind, ColumnKind::PartitionKey);

@@ -95,7 +95,7 @@ impl<'a> PlainCells<'a> {
     ///
     /// # Errors
     /// `Corrupt` if the bytes are not an encoded row; then nothing more can be read.
-    #[inline]
+    #[inline(always)] // returned through memory, a cell costs more than its decoding
     pub fn next_cell(&mut self) -> Result<Option<(ColumnId, PlainCell<'a>)>> {
         if self.reader.is_empty() {
             return Ok(None);

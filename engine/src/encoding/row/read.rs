@@ -70,7 +70,7 @@ impl<'a> Head<'a> {
     ///
     /// # Errors
     /// `Corrupt` for bytes that are none.
-    #[inline]
+    #[inline(always)] // every write passes here; the parts that a caller does not use are then not built
     pub(in crate::encoding) fn read(reader: &mut ByteReader<'a>, stamp: Stamp) -> Result<Self> {
         let flags = reader.u8()?;
         let place = Place::read(reader, flags & RAW != 0)?;
@@ -102,20 +102,22 @@ impl<'a> Head<'a> {
 ///
 /// # Errors
 /// `Corrupt` for a column beyond all numbers.
-#[inline]
+#[inline(always)] // once a cell
 pub(in crate::encoding) fn read_column(
     reader: &mut ByteReader<'_>,
     next: &mut u32,
 ) -> Result<(ColumnId, u8)> {
     let head = reader.u8()?;
-    let gap = match u32::from(head >> 3) {
-        FAR => u32::try_from(reader.varint()?).ok(),
-        gap => Some(gap),
-    };
-    let column = gap.and_then(|gap| next.checked_add(gap)).filter(|column| *column < u32::MAX);
-    let column = column.ok_or_else(|| reader.error("column number is too large"))?;
-    *next = column + 1;
-    Ok((ColumnId(column), head & 7))
+    let mut gap = u64::from(head >> 3);
+    if gap == u64::from(FAR) {
+        gap = reader.varint()?;
+    }
+    let column = u64::from(*next).saturating_add(gap);
+    if column >= u64::from(u32::MAX) {
+        return Err(reader.error("column number is too large"));
+    }
+    *next = column as u32 + 1;
+    Ok((ColumnId(column as u32), head & 7))
 }
 
 /// A TTL that is there.
@@ -169,6 +171,7 @@ impl Own {
 ///
 /// # Errors
 /// As [`Own::read`] and [`read_value`].
+#[inline(never)] // seldom, and large
 pub(in crate::encoding) fn read_own(reader: &mut ByteReader<'_>, life: i64, stamp: Stamp) -> Result<Cell> {
     let Own { timestamp, ttl, local, form } = Own::read(reader, life, stamp)?;
     let value = form.map(|form| read_value(reader, form)).transpose()?;

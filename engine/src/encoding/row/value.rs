@@ -83,7 +83,7 @@ fn decimal_code(value: f64) -> Option<u64> {
 ///
 /// # Errors
 /// `Corrupt` for a number of decimals that there is not.
-#[inline]
+#[inline(always)]
 pub(in crate::encoding) fn decimal_bits(reader: &mut ByteReader<'_>) -> Result<u64> {
     let code = reader.varint()?;
     let scale = SCALES.get((code & 3) as usize);
@@ -95,7 +95,7 @@ pub(in crate::encoding) fn decimal_bits(reader: &mut ByteReader<'_>) -> Result<u
 ///
 /// # Errors
 /// `Corrupt` for more than four bytes.
-#[inline]
+#[inline(always)]
 pub(in crate::encoding) fn read_int4(reader: &mut ByteReader<'_>) -> Result<i32> {
     let value = i32::try_from(unzigzag(reader.varint()?));
     value.map_err(|_| reader.error("a 4-byte number is too large"))
