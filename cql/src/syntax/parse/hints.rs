@@ -181,7 +181,7 @@ fn reserved(parser: &Parser<'_>, token: Token) -> Option<String> {
     let Kind::Keyword(keyword) = token.kind else {
         return None;
     };
-    if keyword.class() != Class::Reserved || !parser.expected.iter().any(|what| *what == "a name") {
+    if keyword.class() != Class::Reserved || !parser.expected.contains(&"a name") {
         return None;
     }
     let word = parser.source(token).to_ascii_lowercase();

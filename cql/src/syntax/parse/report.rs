@@ -41,8 +41,9 @@ pub(super) fn unexpected(parser: &Parser<'_>, at: usize) -> CqlError {
 fn faulty(parser: &Parser<'_>, fault: &Fault) -> CqlError {
     let text = parser.text;
     // Cassandra finds out at the last character that $$ is missing, and behind the last one for other things.
-    let early = usize::from(fault.what == FaultKind::Open("$$") && !text.ends_with('$'));
-    let at = text.floor_char_boundary((fault.at as usize).saturating_sub(early));
+    let early = fault.what == FaultKind::Open("$$") && !text.ends_with('$');
+    let last = text.char_indices().next_back().map_or(0, |(at, _)| at);
+    let at = if early { last } else { fault.at as usize };
     let line_start = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |found| found + 1);
     let characters = text.get(line_start..at).map_or(0, |line| line.chars().count());
     let place = Place { line: fault.line, column: u32::try_from(characters).unwrap_or(u32::MAX) };

@@ -7,6 +7,9 @@ use crate::syntax::ast::{
 use crate::syntax::parse::cursor::{Failed, Parse, Parser, is_name};
 use crate::syntax::token::{Keyword, Kind, Sign};
 
+/// Selectors with their aliases.
+type Selectors = Vec<(Expr, Option<Name>)>;
+
 impl Parser<'_> {
     /// Behind SELECT.
     pub(super) fn select(&mut self) -> Parse<Select> {
@@ -65,8 +68,7 @@ impl Parser<'_> {
         })
     }
 
-    #[allow(clippy::type_complexity)]
-    fn select_clause(&mut self) -> Parse<(bool, Vec<(Expr, Option<Name>)>)> {
+    fn select_clause(&mut self) -> Parse<(bool, Selectors)> {
         if !self.keyword_at(0, Keyword::Distinct) {
             return Ok((false, self.selectors()?));
         }
