@@ -105,8 +105,10 @@ pub fn execute_each(
         .collect();
     let _alone = db.lock_partitions(&keys);
     let state = State { snapshot: db.snapshot() };
-    let mut drawn = db.next_micros();
-    let second = drawn.div_euclid(1_000_000);
+    // Derived rows have the clock's time, which only grows, whatever time the statement takes.
+    let clock = db.next_micros();
+    let mut drawn = clock;
+    let second = clock.div_euclid(1_000_000);
     let mut outcome = Outcome::Void;
     if let Some(request) = &request {
         let current = request.read(&state.snapshot.of(&statements[0].table.table)?)?;
@@ -146,7 +148,7 @@ pub fn execute_each(
     {
         guard::check(&mutations, batch.kind, run)?;
     }
-    commit(db, &mutations, Some((drawn, &state.snapshot)), run)?;
+    commit(db, &mutations, Some((clock, &state.snapshot)), run)?;
     Ok(outcome)
 }
 

@@ -95,10 +95,13 @@ const CELL: usize = 20;
 const MARKER_TTL: usize = 12;
 const DELETION: usize = 12;
 
+/// Sizes of cells by column and path.
+type Cells<'a> = HashMap<(ColumnId, &'a [u8]), usize>;
+
 fn partition_bytes(part: &PartitionWrites) -> Result<usize> {
     let schema = &part.table.schema;
     // Several statements may write one cell: it counts once.
-    let mut rows: HashMap<(bool, &[u8]), HashMap<(ColumnId, &[u8]), usize>> = HashMap::new();
+    let mut rows: HashMap<(bool, &[u8]), Cells<'_>> = HashMap::new();
     // The deletion of the partition and the static row are always counted, be they there or not.
     let mut bytes = 8 + ROW;
     let mut ranges = 0;
@@ -128,11 +131,7 @@ fn partition_bytes(part: &PartitionWrites) -> Result<usize> {
     Ok(bytes + ranges + rows.values().flat_map(HashMap::values).sum::<usize>())
 }
 
-fn add_cells<'a>(
-    schema: &TableSchema,
-    row: &'a Row,
-    cells: &mut HashMap<(ColumnId, &'a [u8]), usize>,
-) -> Result<()> {
+fn add_cells<'a>(schema: &TableSchema, row: &'a Row, cells: &mut Cells<'a>) -> Result<()> {
     let value = |cell: &Cell| CELL + cell.value.as_ref().map_or(0, |value| value.len());
     for (column, cell) in &row.cells {
         cells.insert((*column, &[]), value(cell));

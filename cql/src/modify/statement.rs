@@ -3,7 +3,7 @@
 //! The three are one [`Modification`], for what they do differs less than what they say: an INSERT is an UPDATE that sets the row's marker, a
 //! DELETE one that only deletes. Checks come in Cassandra's order: USING, conditions, operations, WHERE.
 
-use crate::catalog::{Catalog, TableInfo};
+use crate::catalog::{Catalog, TableInfo, names};
 use crate::error::{Code, CqlError, Result};
 use crate::modify::attributes::Attributes;
 use crate::modify::condition::Condition;
@@ -181,6 +181,7 @@ fn table(name: &ast::TableName, cx: &Context<'_>) -> Result<Arc<TableInfo>> {
             )
         })?,
     };
+    names::check_modifiable(keyspace).map_err(|error| error.at(name.name.place))?;
     cx.catalog.table(keyspace, &name.name.text).map_err(|error| error.at(name.name.place))
 }
 

@@ -295,6 +295,7 @@ fn what_excludes_each_other_is_refused() {
             "DELETE FROM t WHERE p = 1 IF EXISTS",
             "DELETE statements must restrict all PRIMARY KEY columns with equality relations in order to delete non static columns",
         ),
+        ("DELETE FROM system.local WHERE key = 'local'", "system keyspace is not user-modifiable."),
         ("DELETE v FROM t WHERE p = 1", "Range deletions are not supported for specific columns"),
         (
             "BEGIN BATCH UPDATE n SET a = a + 1 WHERE k = 1; APPLY BATCH",
@@ -357,4 +358,20 @@ fn unset_and_null_values_are_skipped_or_refused() {
     assert_eq!(answer(count, Bound::Null), "Invalid null value for counter increment");
     let smallest = answer(count, Bound::Value(Bytes::new(&i64::MIN.to_be_bytes())));
     assert!(smallest.contains("overflows supported counter precision"), "{smallest}");
+}
+
+#[test]
+fn rows_of_views_follow_a_conditional_write_that_went_above_the_clock() {
+    let store = Store::new();
+    let view = "CREATE MATERIALIZED VIEW byv AS SELECT p, c, v FROM t WHERE p IS NOT NULL AND c IS NOT NULL AND v IS NOT NULL \
+                PRIMARY KEY (v, p, c)";
+    let (parsed, parameters) = (parse(view).unwrap(), Parameters::default());
+    let mut run = Run::new(&[], store.db.now_micros(), &parameters);
+    crate::schema::run(&store.catalog, Some("ks"), &parsed.statement, &mut run).unwrap();
+    let ahead = |seconds: i64| START + seconds * 1_000_000;
+    store.run(&format!("INSERT INTO t (p, c, v) VALUES (1, 1, 1) USING TIMESTAMP {}", ahead(3_600)));
+    assert!(store.applies("UPDATE t SET v = 2 WHERE p = 1 AND c = 1 IF v = 1"));
+    assert_eq!(store.column("ks.byv", "v"), ["Row {\"v\": 2}"]);
+    store.run(&format!("UPDATE t USING TIMESTAMP {} SET v = 3 WHERE p = 1 AND c = 1", ahead(7_200)));
+    assert_eq!(store.column("ks.byv", "v"), ["Row {\"v\": 3}"]);
 }
