@@ -71,7 +71,8 @@ const ANY: &[&str] = &["*"];
 const MAX_LINES: usize = 500;
 
 /// Files that may be longer, and why.
-const LONG_FILES: &[(&str, &str)] = &[("cql/src/syntax/ast.rs", "all that can be said in CQL on one page; definitions without code")];
+const LONG_FILES: &[(&str, &str)] =
+    &[("cql/src/syntax/ast.rs", "all that can be said in CQL on one page; definitions without code")];
 
 /// The only file with unsafe code.
 const UNSAFE: &str = "engine/src/env/mmap.rs";

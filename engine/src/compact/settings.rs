@@ -5,7 +5,7 @@
 //!
 //! # Not here
 //! LeveledCompactionStrategy and UnifiedCompactionStrategy have no code of their own: their options are checked
-//! ([`nearest`]), and their tables are compacted by size, the nearest that there is.
+//! (`nearest`), and their tables are compacted by size, the nearest that there is.
 
 use crate::compact::nearest;
 use crate::error::{Error, Result};

@@ -17,7 +17,7 @@ use crate::model::life::{Deletion, Liveness, NEVER};
 use crate::model::row::{Complex, Row};
 use std::sync::Arc;
 
-/// Reads what [`put_deletion`] wrote.
+/// Reads what [`put_deletion`](crate::encoding::row::put_deletion) wrote.
 pub fn read_deletion(reader: &mut ByteReader<'_>, stamp: Stamp) -> Result<Deletion> {
     let flags = reader.u8()?;
     if flags == BELOW {
