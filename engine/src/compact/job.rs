@@ -109,6 +109,17 @@ impl Progress {
     }
 }
 
+/// A compaction that is under way.
+#[derive(Clone, Debug)]
+pub struct Running {
+    /// What is done, to which files, and why.
+    pub task: Task,
+    /// When it began, micros.
+    pub started_micros: i64,
+    /// How far it has come.
+    pub progress: Arc<Progress>,
+}
+
 /// What a compaction made.
 #[derive(Debug)]
 pub struct Outcome {

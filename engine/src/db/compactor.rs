@@ -8,9 +8,9 @@
 //! 2. Inputs leave and outputs enter in one manifest record and one swap of the view.
 //! 3. A compaction whose inputs are no longer live (a truncated or dropped table) is thrown away.
 
-use crate::compact::expired::{ClockGuard, ClockVerdict, Unflushed};
+use crate::compact::expired::{Blocked, ClockGuard, ClockVerdict, Unflushed};
 use crate::compact::history::{History, Record};
-use crate::compact::job::{self, Job, Progress};
+use crate::compact::job::{self, Job, Progress, Running};
 use crate::compact::outside::{Both, FilesOutside};
 use crate::compact::pace::{Cancel, Pace};
 use crate::compact::purge::Outside;
@@ -61,6 +61,7 @@ struct TableBooks {
     set_aside: BTreeSet<FileId>,
     history: History,
     retry_at: Option<Instant>,
+    running: Vec<Running>,
 }
 
 /// Sums over all tables since opening.
@@ -114,6 +115,11 @@ impl Compactor {
         self.books.lock().tables.remove(&table);
     }
 
+    /// The compactions of a table that are under way.
+    pub(crate) fn running(&self, table: TableId) -> Vec<Running> {
+        self.books.lock().tables.get(&table).map_or_else(Vec::new, |t| t.running.clone())
+    }
+
     /// Expired files that something keeps, in words.
     pub(crate) fn blocked(&self, inner: &Inner, table: &TableState) -> Vec<String> {
         let looked = inner.with_input(table, |input, verdict| {
@@ -121,6 +127,16 @@ impl Compactor {
             jumped.into_iter().chain(input.expired().blocked.iter().map(ToString::to_string)).collect()
         });
         looked.unwrap_or_default()
+    }
+
+    /// Expired files that something keeps.
+    pub(crate) fn blockers(&self, inner: &Inner, table: &TableState) -> Vec<Blocked> {
+        inner.with_input(table, |input, _| input.expired().blocked).unwrap_or_default()
+    }
+
+    /// How many compactions of a table are due.
+    pub(crate) fn pending(&self, inner: &Inner, table: &TableState) -> usize {
+        inner.with_input(table, |input, _| strategy::pick(input).len()).unwrap_or_default()
     }
 }
 
@@ -293,6 +309,7 @@ impl Inner {
         task.inputs.iter().for_each(|id| {
             entry.busy.remove(id);
         });
+        entry.running.retain(|running| running.task.inputs != task.inputs);
         match &done {
             Ok(record) => {
                 entry.retry_at = None;
@@ -332,8 +349,14 @@ impl Inner {
         let outside = Both(FilesOutside::new(&view.files, &metas), MemtablesOutside(memtables));
         let directory = self.dir.table(&view.schema.keyspace, &view.schema.name, view.schema.id)?;
         let next_id = || Ok(self.next_file());
-        let (pace, progress) =
-            (Pace::new(Arc::clone(&self.env), self.options.compaction_bytes_per_second), Progress::default());
+        let pace = Pace::new(Arc::clone(&self.env), self.options.compaction_bytes_per_second);
+        let progress = Arc::new(Progress::default());
+        let running = Running {
+            task: task.clone(),
+            started_micros: self.env.now_micros(),
+            progress: Arc::clone(&progress),
+        };
+        self.compactor.books.lock().tables.entry(table.id()).or_default().running.push(running);
         let job = Job {
             env: &self.env,
             directory: &directory,

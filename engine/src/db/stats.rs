@@ -1,10 +1,15 @@
 //! What a store and its tables are doing: counters and figures.
 
 use crate::commitlog::ReplaySummary;
+use crate::compact::expired::Blocked;
 use crate::compact::history::Record;
+use crate::compact::job::Running;
 use crate::db::table::Table;
 use crate::db::{Db, Inner};
+use crate::options::Options;
+use crate::sstable::meta::FileMeta;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -88,6 +93,8 @@ pub struct DbStats {
     pub stalled: Duration,
     /// Memory of the block cache.
     pub cache_bytes: u64,
+    /// Blocks and index pages in the block cache.
+    pub cache_entries: usize,
     /// Lookups that the cache answered.
     pub cache_hits: u64,
     /// Lookups that it did not.
@@ -139,6 +146,11 @@ pub struct TableStats {
 }
 
 impl Db {
+    /// The settings that the store was opened with.
+    pub fn options(&self) -> &Options {
+        &self.inner.options
+    }
+
     /// Figures of the store.
     pub fn stats(&self) -> DbStats {
         let inner = &self.inner;
@@ -164,6 +176,7 @@ impl Db {
             stalls,
             stalled: Duration::from_micros(stalled),
             cache_bytes: inner.cache.used_bytes(),
+            cache_entries: inner.cache.entries(),
             cache_hits,
             cache_misses,
             open_time: Duration::from_nanos(get(&inner.opened.nanos)),
@@ -209,6 +222,27 @@ impl Table {
     /// The compactions of the table since the store was opened, oldest first: what was done, why, and what came of it.
     pub fn compactions(&self) -> Vec<Record> {
         self.inner().compactor.history(self.state().id())
+    }
+
+    /// The compactions of the table that are under way.
+    pub fn running_compactions(&self) -> Vec<Running> {
+        self.inner().compactor.running(self.state().id())
+    }
+
+    /// How many compactions of the table are due and not begun.
+    pub fn pending_compactions(&self) -> usize {
+        self.inner().compactor.pending(self.inner(), self.state())
+    }
+
+    /// Expired files that something keeps: what, and until when if that is known.
+    pub fn blockers(&self) -> Vec<Blocked> {
+        self.inner().compactor.blockers(self.inner(), self.state())
+    }
+
+    /// The live SSTables with what is known about them.
+    pub fn live_files(&self) -> Vec<(PathBuf, Arc<FileMeta>)> {
+        let view = self.state().view();
+        view.files.iter().map(|file| (file.path().to_path_buf(), Arc::clone(file.meta()))).collect()
     }
 }
 

@@ -143,6 +143,7 @@ pub fn add_up(reader: &mut Reader) -> Result<Totals> {
         }
     }
     let mut totals = zones.0.lock().clone();
+    reader.note_blocks_from_index(totals.blocks_from_index);
     totals.rows += rows;
     for (total, sum) in totals.columns.iter_mut().zip(sums) {
         let count = total.count + sum.count;

@@ -3,11 +3,16 @@
 //! Filled in by `gather` and the readers where a caller asks for it; printed by tools and by tracing.
 
 use crate::read::resolve::Counts;
+use crate::sstable::cache::Looks;
 use crate::sstable::meta::FileId;
+use std::collections::BTreeMap;
 use std::fmt;
 
+/// How many considered sources are named one by one; all of them are counted.
+pub const MAX_CONSIDERED: usize = 1024;
+
 /// A memtable or file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SourceName {
     /// A memtable: 0 is the one that takes writes, 1 the newest of those being flushed.
     Memtable(usize),
@@ -25,7 +30,7 @@ impl fmt::Display for SourceName {
 }
 
 /// Why a source was not read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RuledOut {
     /// Its first and last partition leave the key out.
     KeyRange,
@@ -66,29 +71,72 @@ pub struct Considered {
     pub ruled_out: Option<RuledOut>,
 }
 
+/// What became of one source, in all partitions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fate {
+    /// Partitions for which it was read.
+    pub read: u64,
+    /// Partitions for which it was not, by reason.
+    pub ruled_out: BTreeMap<RuledOut, u64>,
+}
+
 /// The story of a read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explain {
-    /// For each partition that was opened, in order: every memtable and file of the table.
+    /// For each partition that was opened, in order: every memtable and file of the table. The first [`MAX_CONSIDERED`] of them.
     pub considered: Vec<Considered>,
+    /// Every memtable and file, with what became of it in all partitions.
+    pub sources: BTreeMap<SourceName, Fate>,
     /// Partitions that were opened.
     pub partitions: u64,
     /// Batches handed out as they stand in a block.
     pub column_batches: u64,
     /// Batches built row by row.
     pub row_batches: u64,
+    /// Blocks and index pages that were asked for.
+    pub looks: Looks,
+    /// Blocks that an aggregate did not need to read: the index told all about them.
+    pub blocks_from_index: u64,
     /// Rows, cells and tombstones met.
     pub counts: Counts,
 }
 
 impl Explain {
     pub(crate) fn note(&mut self, source: SourceName, ruled_out: Option<RuledOut>) {
-        self.considered.push(Considered { source, ruled_out });
+        if self.considered.len() < MAX_CONSIDERED {
+            self.considered.push(Considered { source, ruled_out });
+        }
+        let fate = self.sources.entry(source).or_default();
+        match ruled_out {
+            None => fate.read += 1,
+            Some(reason) => *fate.ruled_out.entry(reason).or_default() += 1,
+        }
     }
 
-    /// How many sources were read.
+    /// How many sources were read; one that was read for several partitions counts for each.
     pub fn sources_read(&self) -> usize {
-        self.considered.iter().filter(|considered| considered.ruled_out.is_none()).count()
+        self.sources.values().map(|fate| usize::try_from(fate.read).unwrap_or(usize::MAX)).sum()
+    }
+
+    /// Adds the story of another read of the same table.
+    pub fn add(&mut self, other: &Self) {
+        let room = MAX_CONSIDERED.saturating_sub(self.considered.len());
+        self.considered.extend(other.considered.iter().take(room).cloned());
+        for (source, fate) in &other.sources {
+            let mine = self.sources.entry(*source).or_default();
+            mine.read += fate.read;
+            for (reason, times) in &fate.ruled_out {
+                *mine.ruled_out.entry(*reason).or_default() += times;
+            }
+        }
+        self.partitions += other.partitions;
+        self.column_batches += other.column_batches;
+        self.row_batches += other.row_batches;
+        self.looks.add(other.looks);
+        self.blocks_from_index += other.blocks_from_index;
+        self.counts.live_rows += other.counts.live_rows;
+        self.counts.live_cells += other.counts.live_cells;
+        self.counts.tombstones += other.counts.tombstones;
     }
 }
 

@@ -21,6 +21,7 @@ use crate::read::query::Query;
 use crate::read::resolve::{Counts, Resolver, TombstoneWarning};
 use crate::read::scan::Keys;
 use crate::read::snapshot::Snapshot;
+use crate::sstable::cache::Looks;
 use std::sync::Arc;
 
 /// Reads rows. See the module's page.
@@ -66,6 +67,13 @@ impl Reader {
         self.zones = Some(zones.clone());
     }
 
+    /// Notes that an aggregate was answered by the index for so many blocks.
+    pub(crate) fn note_blocks_from_index(&mut self, blocks: u64) {
+        if let Some(explain) = &mut self.explain {
+            explain.blocks_from_index += blocks;
+        }
+    }
+
     /// Has the reader record what it looks at; see [`Reader::explain`].
     #[must_use]
     pub fn explained(mut self) -> Self {
@@ -79,7 +87,12 @@ impl Reader {
     /// `Corrupt` or `Io` if a file cannot be read, `Invalid` if too many tombstones were met; the table is named.
     #[inline]
     pub fn next_batch(&mut self) -> Result<Option<Arc<Batch>>> {
-        self.find_batch().map_err(|error| error.in_table(self.snapshot.view().schema.full_name()))
+        let before = self.explain.as_ref().map(|_| Looks::of_thread());
+        let found = self.find_batch();
+        if let (Some(explain), Some(before)) = (&mut self.explain, before) {
+            explain.looks.add(Looks::of_thread().since(before));
+        }
+        found.map_err(|error| error.in_table(self.snapshot.view().schema.full_name()))
     }
 
     fn find_batch(&mut self) -> Result<Option<Arc<Batch>>> {

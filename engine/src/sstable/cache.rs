@@ -20,6 +20,7 @@ use crate::sstable::meta::FileId;
 use parking_lot::Mutex;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{OptionsBuilder, Weighter};
+use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -76,6 +77,59 @@ impl BuildHasher for KeyHashes {
     }
 }
 
+/// Blocks and index pages that one thread has asked for since it began. Reads stay on their thread: the difference between two of these is
+/// what was asked for between them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Looks {
+    /// Blocks that were in the cache.
+    pub blocks_cached: u64,
+    /// Blocks that had to come from their file.
+    pub blocks_read: u64,
+    /// Index pages that were in the cache.
+    pub pages_cached: u64,
+    /// Index pages that had to come from their file.
+    pub pages_read: u64,
+}
+
+thread_local! {
+    static LOOKS: Cell<Looks> = const { Cell::new(Looks { blocks_cached: 0, blocks_read: 0, pages_cached: 0, pages_read: 0 }) };
+}
+
+impl Looks {
+    /// Those of this thread.
+    pub fn of_thread() -> Self {
+        LOOKS.get()
+    }
+
+    #[inline]
+    fn note(change: impl FnOnce(&mut Self)) {
+        LOOKS.with(|cell| {
+            let mut looks = cell.get();
+            change(&mut looks);
+            cell.set(looks);
+        });
+    }
+
+    /// Those that came after `earlier`.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            blocks_cached: self.blocks_cached.wrapping_sub(earlier.blocks_cached),
+            blocks_read: self.blocks_read.wrapping_sub(earlier.blocks_read),
+            pages_cached: self.pages_cached.wrapping_sub(earlier.pages_cached),
+            pages_read: self.pages_read.wrapping_sub(earlier.pages_read),
+        }
+    }
+
+    /// Adds others.
+    pub fn add(&mut self, other: Self) {
+        self.blocks_cached += other.blocks_cached;
+        self.blocks_read += other.blocks_read;
+        self.pages_cached += other.pages_cached;
+        self.pages_read += other.pages_read;
+    }
+}
+
 /// Decoded blocks and index pages, shared by all files of a store. See the module's page.
 pub struct BlockCache {
     cache: Option<Cache<Key, Cached, Weights, KeyHashes>>,
@@ -103,7 +157,12 @@ impl BlockCache {
     /// The block of `file` at `offset`, if it is here.
     #[inline]
     pub fn block(&self, file: FileId, offset: u64) -> Option<Arc<DecodedBlock>> {
-        match self.get(file, offset)? {
+        let found = self.get(file, offset);
+        match found.is_some() {
+            true => Looks::note(|looks| looks.blocks_cached += 1),
+            false => Looks::note(|looks| looks.blocks_read += 1),
+        }
+        match found? {
             Cached::Block { block, .. } => Some(block),
             Cached::Page(_) => None,
         }
@@ -123,7 +182,12 @@ impl BlockCache {
     /// The index page of `file` at `offset`, if it is here.
     #[inline]
     pub fn page(&self, file: FileId, offset: u64) -> Option<Arc<IndexPage>> {
-        match self.get(file, offset)? {
+        let found = self.get(file, offset);
+        match found.is_some() {
+            true => Looks::note(|looks| looks.pages_cached += 1),
+            false => Looks::note(|looks| looks.pages_read += 1),
+        }
+        match found? {
             Cached::Page(page) => Some(page),
             Cached::Block { .. } => None,
         }
@@ -173,6 +237,11 @@ impl BlockCache {
     /// Bytes in the cache, by weight.
     pub fn used_bytes(&self) -> u64 {
         self.cache.as_ref().map_or(0, Cache::weight)
+    }
+
+    /// Blocks and index pages in it.
+    pub fn entries(&self) -> usize {
+        self.cache.as_ref().map_or(0, Cache::len)
     }
 
     /// Lookups that found their block or page, and those that did not.
