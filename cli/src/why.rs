@@ -1,30 +1,29 @@
 //! `skep why`: why a value is seen, or is not.
 //!
 //! `why value` lists every version of everything in one row that any memtable or file holds, with the rule that decided about it
-//! (`skep::read::why`).
+//! (`cql::explain::value`, as EXPLAIN VALUE in the shell).
 
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, say, second, text_table};
 use crate::store::Source;
 use crate::values::key_arguments;
 use serde_json::json;
-use skep::encoding::{bind, path};
-use skep::model::life::NEVER;
+use skep::Table;
+use skep::cql::explain::value::NOTHING;
+use skep::cql::explain::{About, Line, about};
+use skep::encoding::bind;
 use skep::model::schema::Column;
-use skep::model::{codec, types::CqlType};
 use skep::read::explain::SourceName;
-use skep::read::why::{Part, Verdict, Version, verdicts};
-use skep::{Table, TableSchema};
 
 /// Arguments of `skep why`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    about: About,
+    command: Command,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum About {
+enum Command {
     /// Every version of a row's values, and which rule decides between them
     Value(ValueArgs),
 }
@@ -49,8 +48,8 @@ struct ValueArgs {
 
 /// Runs it.
 pub(crate) fn run(args: &Args) -> Outcome {
-    match &args.about {
-        About::Value(args) => value(args),
+    match &args.command {
+        Command::Value(args) => value(args),
     }
 }
 
@@ -88,154 +87,55 @@ fn value(args: &ValueArgs) -> Outcome {
         true => Some(bind::clustering(&schema, &arguments[parts..], &mut Vec::new())?),
         false => None,
     };
-    let snapshot = table.snapshot();
-    let candidates = snapshot.candidates(&partition, clustering.as_ref())?;
-    let of_column = |version: &Version| match (column, version.part.column()) {
-        (Some(wanted), Some(of)) => wanted.id == of,
-        _ => true,
-    };
-    let versions: Vec<_> =
-        verdicts(&candidates, &schema, snapshot.now()).into_iter().filter(of_column).collect();
-    let silent: Vec<_> = candidates.iter().filter(|candidate| candidate.is_silent()).collect();
+    let About { lines, silent } = about(&table.snapshot(), &partition, clustering.as_ref(), column)?;
     if args.format != Format::Table {
-        for version in &versions {
-            say(as_json(version, &schema)?)?;
-        }
-        return Ok(());
+        return lines.iter().try_for_each(|line| say(as_json(line)));
     }
-    let rows: Vec<Vec<String>> =
-        versions.iter().map(|version| as_row(version, &schema)).collect::<Outcome<_>>()?;
-    match rows.is_empty() {
-        true => say(
-            "no memtable and no file has anything about this row: it was never written, or a compaction has purged it",
-        )?,
+    match lines.is_empty() {
+        true => say(NOTHING)?,
         false => {
-            say(text_table(
-                &["what", "value", "written (micros)", "ttl", "expires or made", "source", "verdict"],
-                &[2, 3],
-                rows,
-            ))?;
+            let header = ["what", "value", "written (micros)", "ttl", "expires or made", "source", "verdict"];
+            say(text_table(&header, &[2, 3], lines.iter().map(as_row).collect()))?;
         }
     }
-    for candidate in silent {
-        match candidate.ruled_out {
-            Some(reason) => say(format_args!("{}: ruled out by {reason}", candidate.source))?,
-            None => say(format_args!("{}: read, says nothing about it", candidate.source))?,
-        }
+    for (source, why) in silent {
+        say(format_args!("{source}: {why}"))?;
     }
-    files(&table, &versions)
+    files(&table, &lines)
 }
 
 /// Which files are meant by their numbers.
-fn files(table: &Table, versions: &[Version]) -> Outcome {
-    for path in table.files() {
-        let number =
-            path.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse::<u64>().ok());
-        let named = versions
-            .iter()
-            .any(|version| matches!(version.source, SourceName::File(id) if Some(id.0) == number));
-        if named {
-            say(format_args!("file {} is {}", number.unwrap_or_default(), path.display()))?;
+fn files(table: &Table, lines: &[Line]) -> Outcome {
+    for (path, meta) in table.live_files() {
+        if lines.iter().any(|line| line.source == SourceName::File(meta.id)) {
+            say(format_args!("file {} is {}", meta.id, path.display()))?;
         }
     }
     Ok(())
 }
 
-/// The column, with the element in brackets.
-fn what(part: &Part, schema: &TableSchema) -> Outcome<String> {
-    let column = part.column().and_then(|id| {
-        schema
-            .column_by_id(id)
-            .or_else(|| schema.dropped().iter().map(|d| &d.column).find(|column| column.id == id))
-    });
-    let Some(column) = column else { return Ok(part.to_string()) };
-    Ok(match part {
-        Part::Collection(_) => format!("{}: {part}", column.name),
-        Part::Element(_, at) => format!("{}{}", column.name, element(&column.ty, at)?),
-        _ => column.name.clone(),
+fn as_row(line: &Line) -> Vec<String> {
+    vec![
+        line.what.clone(),
+        line.value_or_word().unwrap_or_default().to_owned(),
+        line.written.to_string(),
+        line.ttl.map_or_else(String::new, |ttl| ttl.to_string()),
+        line.local.map_or_else(String::new, second),
+        line.source.to_string(),
+        line.verdict.clone(),
+    ]
+}
+
+fn as_json(line: &Line) -> String {
+    json!({
+        "what": line.what,
+        "value": line.value,
+        "writetime": line.written,
+        "ttl": line.ttl,
+        "local_second": line.local,
+        "source": line.source.to_string(),
+        "seen": line.seen,
+        "verdict": line.verdict,
     })
-}
-
-fn element(ty: &CqlType, at: &skep::model::clustering::Clustering) -> Outcome<String> {
-    let shown = |of: &CqlType| -> Outcome<String> {
-        Ok(codec::decode(&path::wire(at, of)?, of)?.literal().to_string())
-    };
-    Ok(match ty.unfrozen() {
-        CqlType::Set(of) => format!("[{}]", shown(of)?),
-        CqlType::Map(of, _) => format!("[{}]", shown(of)?),
-        CqlType::Udt(udt) => {
-            let number = codec::decode(&path::wire(at, &CqlType::Smallint)?, &CqlType::Smallint)?.as_i64();
-            let name =
-                number.and_then(|n| udt.fields.get(usize::try_from(n).ok()?)).map_or("?", |(name, _)| name);
-            format!(".{name}")
-        }
-        _ => format!("[{}]", shown(&CqlType::Timeuuid)?),
-    })
-}
-
-/// The value as text; a set's elements are their own paths and have none.
-fn shown(version: &Version, schema: &TableSchema) -> Outcome<Option<String>> {
-    let (Some(bytes), Some(column)) = (&version.value, version.part.column()) else { return Ok(None) };
-    let Some(column) = schema.column_by_id(column) else { return Ok(Some(hex(bytes))) };
-    let ty = match (&version.part, column.ty.unfrozen()) {
-        (Part::Element(..), CqlType::Set(_)) => return Ok(None),
-        (Part::Element(..), CqlType::List(of) | CqlType::Map(_, of)) => of.as_ref().clone(),
-        (Part::Element(_, at), CqlType::Udt(udt)) => {
-            let number = codec::decode(&path::wire(at, &CqlType::Smallint)?, &CqlType::Smallint)?.as_i64();
-            match number.and_then(|n| udt.fields.get(usize::try_from(n).ok()?)) {
-                Some((_, of)) => of.clone(),
-                None => return Ok(Some(hex(bytes))),
-            }
-        }
-        (_, ty) => ty.clone(),
-    };
-    // What a column of another type left behind is no value of this one.
-    Ok(Some(codec::decode(bytes, &ty).map_or_else(|_| hex(bytes), |value| value.literal().to_string())))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("0x{digits}")
-}
-
-fn as_row(version: &Version, schema: &TableSchema) -> Outcome<Vec<String>> {
-    let value = match shown(version, schema)? {
-        Some(value) => value,
-        None if matches!(version.part, Part::Cell(_))
-            || (matches!(version.part, Part::Element(..)) && version.value.is_none()) =>
-        {
-            "tombstone".to_owned()
-        }
-        None => String::new(),
-    };
-    let ttl = if version.ttl == 0 { String::new() } else { version.ttl.to_string() };
-    let local = if version.local == NEVER { String::new() } else { second(version.local) };
-    let verdict = match &version.verdict {
-        Verdict::Expired(at) => format!("expired at {}", second(*at)),
-        other => other.to_string(),
-    };
-    Ok(vec![
-        what(&version.part, schema)?,
-        value,
-        version.timestamp.to_string(),
-        ttl,
-        local,
-        version.source.to_string(),
-        verdict,
-    ])
-}
-
-fn as_json(version: &Version, schema: &TableSchema) -> Outcome<String> {
-    let local = (version.local != NEVER).then_some(version.local);
-    Ok(json!({
-        "what": what(&version.part, schema)?,
-        "value": shown(version, schema)?,
-        "writetime": version.timestamp,
-        "ttl": (version.ttl != 0).then_some(version.ttl),
-        "local_second": local,
-        "source": version.source.to_string(),
-        "seen": version.verdict == Verdict::Seen,
-        "verdict": version.verdict.to_string(),
-    })
-    .to_string())
+    .to_string()
 }

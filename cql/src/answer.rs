@@ -4,6 +4,7 @@
 //! the other. Nothing here does anything.
 
 use crate::value::{Bound, ColumnSpec, Wire};
+use skep_engine::Explain;
 use std::sync::Arc;
 
 /// What a client says about one run of a statement.
@@ -32,13 +33,30 @@ pub struct Run<'a> {
     pub warnings: Vec<String>,
     /// Lines of the trace; None if none is wanted.
     pub trace: Option<Vec<String>>,
+    /// What its reads looked at; None if nobody asks.
+    pub story: Option<Explain>,
 }
 
 impl<'a> Run<'a> {
     /// A run that has not begun.
     #[must_use]
     pub fn new(binds: &'a [Bound], now_micros: i64, parameters: &'a Parameters) -> Self {
-        Self { binds, now_micros, parameters, warnings: Vec::new(), trace: parameters.tracing.then(Vec::new) }
+        let (warnings, trace) = (Vec::new(), parameters.tracing.then(Vec::new));
+        let story = parameters.tracing.then(Explain::default);
+        Self { binds, now_micros, parameters, warnings, trace, story }
+    }
+
+    /// Whether reads are to record what they look at.
+    #[must_use]
+    pub fn is_explained(&self) -> bool {
+        self.story.is_some()
+    }
+
+    /// Adds what a read looked at.
+    pub fn tell(&mut self, read: Option<&Explain>) {
+        if let (Some(story), Some(read)) = (&mut self.story, read) {
+            story.add(read);
+        }
     }
 
     /// Adds a warning; one that was given already is not repeated.

@@ -9,6 +9,8 @@
 pub mod error;
 pub mod value;
 pub mod answer;
+pub mod story;
+pub mod rails;
 pub mod syntax;
 pub mod function;
 pub mod catalog;
@@ -21,6 +23,7 @@ pub mod derive;
 pub mod modify;
 pub mod schema;
 pub mod system;
+pub mod explain;
 pub mod session;
 
 pub use answer::{Outcome, Parameters, ResultSet, SchemaChange};

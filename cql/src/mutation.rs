@@ -10,6 +10,7 @@
 
 use crate::catalog::TableInfo;
 use crate::error::Result;
+use crate::story::things;
 use skep_engine::WriteBatch;
 use skep_engine::model::bytes::Bytes;
 use skep_engine::model::clustering::ClusteringRange;
@@ -17,6 +18,7 @@ use skep_engine::model::life::Deletion;
 use skep_engine::model::row::Row;
 use skep_engine::model::schema::TableId;
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 /// One change of a partition.
@@ -79,6 +81,21 @@ impl Mutations {
         self.parts.iter().all(|part| part.changes.is_empty())
     }
 
+    /// What is written, by table, in the order in which they were first written.
+    #[must_use]
+    pub fn amounts(&self) -> Vec<(String, Amounts)> {
+        let mut all: Vec<(String, Amounts)> = Vec::new();
+        for part in &self.parts {
+            let name = part.table.full_name();
+            let place = all.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+                all.push((name, Amounts::default()));
+                all.len() - 1
+            });
+            part.changes.iter().for_each(|change| all[place].1.add(change));
+        }
+        all
+    }
+
     /// Puts all of it into `batch`.
     ///
     /// # Errors
@@ -100,5 +117,40 @@ impl Mutations {
             }
         }
         Ok(())
+    }
+}
+
+/// How much is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amounts {
+    /// Rows written into.
+    pub rows: u64,
+    /// Cells with a value.
+    pub live: u64,
+    /// Deletions of all kinds: cells, collections, rows, ranges, partitions.
+    pub tombstones: u64,
+}
+
+impl Amounts {
+    fn add(&mut self, change: &Change) {
+        match change {
+            Change::Row(row) | Change::Static(row) => {
+                let cells = row.all_cells().count() as u64;
+                let live = row.all_cells().filter(|cell| cell.value.is_some()).count() as u64;
+                let collections =
+                    row.complex.iter().filter(|complex| complex.deletion.is_some()).count() as u64;
+                self.rows += 1;
+                self.live += live;
+                self.tombstones += cells - live + collections + u64::from(row.deletion.is_some());
+            }
+            Change::Range(..) | Change::Partition(_) => self.tombstones += 1,
+        }
+    }
+}
+
+impl fmt::Display for Amounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (rows, tombstones) = (things(self.rows, "row"), things(self.tombstones, "tombstone"));
+        write!(f, "{rows}, {}, {tombstones}", things(self.live, "live cell"))
     }
 }

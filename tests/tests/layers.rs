@@ -48,6 +48,8 @@ const CQL: &[(&str, &[&str])] = &[
     ("error", ANY),
     ("value", ANY),
     ("answer", ANY),
+    ("story", ANY),
+    ("rails", ANY),
     ("syntax", ANY),
     ("function", ANY),
     ("catalog", ANY),

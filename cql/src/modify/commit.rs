@@ -28,7 +28,16 @@ pub fn commit(
     }
     let mut batch = WriteBatch::new();
     mutations.put(&mut batch)?;
+    for (table, amounts) in run.trace.iter().flat_map(|_| mutations.amounts()).collect::<Vec<_>>() {
+        run.trace(|| format!("Writing to {table}: {amounts}"));
+    }
+    let stated = batch.len();
     derive::add(db, mutations, state, &mut batch)?;
+    if batch.len() > stated {
+        run.trace(|| {
+            format!("Operations for indexes and views in the same commit: {}", batch.len() - stated)
+        });
+    }
     if let Some((timestamp, _)) = state {
         batch.set_timestamp(timestamp)?;
     }

@@ -21,6 +21,7 @@ use crate::modify::statement::Modification;
 use crate::modify::step::Step;
 use crate::modify::times::Times;
 use crate::mutation::Mutations;
+use crate::story::things;
 use crate::syntax::ast::BatchKind;
 use crate::term::EvalContext;
 use crate::value::Bound;
@@ -104,6 +105,9 @@ pub fn execute_each(
         .flat_map(|step| step.keys.iter().map(|key| (step.statement.table.schema.id, &key[..])))
         .collect();
     let _alone = db.lock_partitions(&keys);
+    run.trace(|| {
+        format!("Holding {} alone, to read before the write", things(keys.len() as u64, "partition"))
+    });
     let state = State { snapshot: db.snapshot() };
     // Derived rows have the clock's time, which only grows, whatever time the statement takes.
     let clock = db.next_micros();
@@ -113,10 +117,13 @@ pub fn execute_each(
     if let Some(request) = &request {
         let current = request.read(&state.snapshot.of(&statements[0].table.table)?)?;
         if !request.holds(&current)? {
-            run.trace(|| "Conditions do not hold".to_owned());
+            run.trace(|| "Conditions do not hold: nothing is written".to_owned());
             return Ok(Outcome::Rows(request.refused(&current)?));
         }
         drawn = request.timestamp(&current, drawn);
+        run.trace(|| {
+            format!("Conditions hold; the write is given timestamp {drawn}, later than all in its partition")
+        });
         outcome = Outcome::Rows(request.applied());
     }
     let mut counts = Counts::default();

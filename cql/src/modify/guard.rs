@@ -3,6 +3,7 @@
 use crate::answer::Run;
 use crate::error::{CqlError, Result};
 use crate::mutation::{Change, Mutations, PartitionWrites};
+use crate::rails::{BATCH_FAIL_BYTES, BATCH_WARN_BYTES, BATCH_WARN_PARTITIONS, Rail, Rails};
 use crate::syntax::ast::BatchKind;
 use skep_engine::TableSchema;
 use skep_engine::encoding::{key, path};
@@ -11,15 +12,6 @@ use skep_engine::model::cell::{Cell, ColumnId};
 use skep_engine::model::clustering::Clustering;
 use skep_engine::model::row::{Complex, Row};
 use std::collections::{BTreeSet, HashMap, HashSet};
-
-/// A batch over several partitions of more bytes gets a warning.
-const WARN_BYTES: usize = 5 << 10;
-
-/// A batch over several partitions of more bytes is refused.
-const FAIL_BYTES: usize = 50 << 10;
-
-/// An unlogged batch over more partitions gets a warning.
-const WARN_PARTITIONS: usize = 10;
 
 /// Checks what a batch without conditions writes.
 ///
@@ -50,21 +42,27 @@ pub fn check(mutations: &Mutations, kind: BatchKind, run: &mut Run<'_>) -> Resul
     let tables: BTreeSet<String> = written().map(|part| part.table.full_name()).collect();
     let (s, tables) = listed(&tables);
     let size = data_bytes(mutations)?;
-    if size > FAIL_BYTES {
+    let count = |met: fn(&Rails, Rail), rail| {
+        written().take(1).for_each(|part| met(&Rails::of(part.table.table.db()), rail));
+    };
+    if size > BATCH_FAIL_BYTES {
+        count(Rails::refuse, Rail::BatchSize);
         return Err(CqlError::invalid("Batch too large").hint(format!(
-            "a batch over several partitions may have {FAIL_BYTES} bytes, this one has {size}"
+            "a batch over several partitions may have {BATCH_FAIL_BYTES} bytes, this one has {size}"
         )));
     }
-    if size > WARN_BYTES {
+    if size > BATCH_WARN_BYTES {
+        count(Rails::warn, Rail::BatchSize);
         run.warn(format!(
             "Batch for {tables} is of size {}, exceeding specified threshold of {} by {}.",
             size,
-            WARN_BYTES,
-            size - WARN_BYTES
+            BATCH_WARN_BYTES,
+            size - BATCH_WARN_BYTES
         ));
     }
     let keys: HashSet<&[u8]> = written().map(|part| &part.key[..]).collect();
-    if kind != BatchKind::Logged && keys.len() > WARN_PARTITIONS {
+    if kind != BatchKind::Logged && keys.len() > BATCH_WARN_PARTITIONS {
+        count(Rails::warn, Rail::BatchPartitions);
         run.warn(format!(
             "Unlogged batch covering {} partitions detected against table{s} {tables}. You should use a logged batch for \
              atomicity, or asynchronous writes for performance.",

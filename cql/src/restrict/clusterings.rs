@@ -3,10 +3,9 @@
 //! The first restrictions of the clustering columns, `=` and IN up to one slice, become ranges of rows in the order of storage
 //! ([`Where::ranges`]); what stands behind a gap or a slice is left to the filter.
 
-use crate::catalog::types::name;
 use crate::error::{CqlError, Result};
 use crate::restrict::Where;
-use crate::restrict::operand::{Words, column_name, key_lists, key_parts, literal, parts};
+use crate::restrict::operand::{Words, column_name, key_lists, key_parts, parts};
 use crate::restrict::restriction::{End, Restriction, Slice, Test};
 use crate::term::EvalContext;
 use skep_engine::encoding::key;
@@ -157,46 +156,5 @@ fn as_bound(bound: &Bound<Vec<Bytes>>) -> Bound<&[Bytes]> {
         Bound::Included(values) => Bound::Included(values),
         Bound::Excluded(values) => Bound::Excluded(values),
         Bound::Unbounded => Bound::Unbounded,
-    }
-}
-
-impl Where {
-    /// What is said of the clustering, as messages restate it: `c <= 1000`, with values. Nothing where a value has none.
-    pub(crate) fn restated(&self, cx: &EvalContext<'_>) -> Vec<String> {
-        let schema = &self.table.schema;
-        let mut texts = Vec::new();
-        for restriction in &self.clustering {
-            let columns = || restriction.columns.iter().filter_map(|place| schema.columns().get(*place));
-            let left = |width: usize| {
-                let names: Vec<String> = columns().take(width).map(|column| name(&column.name)).collect();
-                if width == 1 { names.concat() } else { format!("({})", names.join(", ")) }
-            };
-            let right = |wires: &[Bytes]| {
-                let values: Vec<String> =
-                    columns().zip(wires).map(|(column, wire)| literal(wire, &column.ty)).collect();
-                if wires.len() == 1 { values.concat() } else { format!("({})", values.join(", ")) }
-            };
-            match &restriction.test {
-                Test::Eq(operand) => {
-                    let Ok(wires) = key_parts(operand, restriction, schema, cx) else { continue };
-                    texts.push(format!("{} = {}", left(wires.len()), right(&wires)));
-                }
-                Test::In(operands) => {
-                    let Ok(lists) = key_lists(operands, restriction, schema, cx) else { continue };
-                    let values: Vec<String> = lists.iter().map(|wires| right(wires)).collect();
-                    texts.push(format!("{} IN ({})", left(restriction.columns.len()), values.join(", ")));
-                }
-                Test::Slice(slice) => {
-                    for (end, sign) in [(&slice.start, '>'), (&slice.end, '<')] {
-                        let Some(end) = end else { continue };
-                        let Ok(wires) = key_parts(&end.operand, restriction, schema, cx) else { continue };
-                        let equal = if end.inclusive { "=" } else { "" };
-                        texts.push(format!("{} {sign}{equal} {}", left(wires.len()), right(&wires)));
-                    }
-                }
-                Test::Contains(_) => {}
-            }
-        }
-        texts
     }
 }

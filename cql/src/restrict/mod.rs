@@ -11,6 +11,7 @@
 //! operand       values at run time, null and unset
 //! keys          partitions        clusterings  rows        filter  the rest
 //! index         which index could serve
+//! told          WHERE as text, with values
 //! ```
 //!
 //! What may be restricted how, and what needs ALLOW FILTERING, is decided here in Cassandra's order, so that of several mistakes the same one is
@@ -24,6 +25,7 @@ pub mod keys;
 pub mod clusterings;
 pub mod filter;
 pub mod index;
+mod told;
 
 pub use clusterings::Extent;
 pub use filter::Filter;

@@ -13,6 +13,7 @@
 //! run         one run of it
 //! totals      aggregates that the engine's index answers
 //! restate     the read as CQL, for warnings
+//! told        the plan in words
 //! ```
 
 pub mod finder;
@@ -24,6 +25,7 @@ pub(crate) mod selection;
 mod totals;
 pub(crate) mod count;
 mod loops;
+mod told;
 pub mod run;
 mod batches;
 

@@ -11,8 +11,8 @@ use skep_engine::encoding::key;
 use skep_engine::model::bytes::Bytes;
 use skep_engine::model::clustering::ClusteringRange;
 use skep_engine::model::key::DecoratedKey;
-use skep_engine::read::resolve::{Counts, TombstoneWarning};
-use skep_engine::{Batch, PageState, Projection, Reader, TableSnapshot, TokenRange};
+use skep_engine::read::resolve::TombstoneWarning;
+use skep_engine::{Batch, Explain, PageState, Projection, Reader, TableSnapshot, TokenRange};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -33,6 +33,8 @@ pub(crate) struct Source {
     pub(crate) limit: Option<u64>,
     /// At most so many rows of a partition.
     pub(crate) per_partition: Option<u64>,
+    /// Whether what is looked at is recorded.
+    pub(crate) explained: bool,
 }
 
 /// The partitions of a source.
@@ -53,7 +55,13 @@ impl Source {
         }
     }
 
-    /// The engine's reader, from the beginning or behind `resume`.
+    /// A reader, from the beginning or behind `resume`.
+    pub(crate) fn reader(&self, resume: Option<PageState>) -> Result<Reader> {
+        let reader = self.select(resume).reader()?;
+        Ok(if self.explained { reader.explained() } else { reader })
+    }
+
+    /// The engine's read, from the beginning or behind `resume`.
     pub(crate) fn select(&self, resume: Option<PageState>) -> skep_engine::Select {
         let select = match &self.partitions {
             Partitions::Keys(keys) => self.snapshot.partitions(keys.clone()),
@@ -98,6 +106,8 @@ pub(crate) struct Pump {
     /// Places of the clustering columns in the projection, where rows are to be found again.
     places: Vec<usize>,
     warnings: Vec<TombstoneWarning>,
+    /// What the readers before this one met, and looked at if that is recorded.
+    before: Explain,
 }
 
 impl Pump {
@@ -113,8 +123,9 @@ impl Pump {
         }
         let places =
             schema.clustering().iter().filter_map(|column| source.columns.position(&column.name)).collect();
-        let reader = source.select(resume).reader()?;
-        Ok(Self { source, reader, found: None, filter, batch: None, next: 0, places, warnings: Vec::new() })
+        let reader = source.reader(resume)?;
+        let (warnings, before) = (Vec::new(), Explain::default());
+        Ok(Self { source, reader, found: None, filter, batch: None, next: 0, places, warnings, before })
     }
 
     /// Of the partitions and rows that an index names, as far as the source would read them.
@@ -148,8 +159,7 @@ impl Pump {
                 let resume = resume.take().filter(|state| *state.partition() == *found.key.key);
                 let one =
                     Source { partitions: Partitions::Keys(vec![found.key]), ranges, ..self.source.clone() };
-                self.warnings.extend(self.reader.warning());
-                self.reader = one.select(resume).reader()?;
+                self.change(one.reader(resume)?);
                 return Ok(true);
             }
         }
@@ -197,15 +207,22 @@ impl Pump {
         if self.found.is_some() {
             if !self.open_found(None)? {
                 let nothing = Source { partitions: Partitions::Keys(Vec::new()), ..self.source.clone() };
-                self.reader = nothing.select(None).reader()?;
+                self.change(nothing.reader(None)?);
             }
             return Ok(());
         }
         let schema = self.source.snapshot.schema();
         let state = PageState::behind(schema, self.source.reverse, &batch.key().key, None, (0, 0));
-        self.warnings.extend(self.reader.warning());
-        self.reader = self.source.select(Some(state)).reader()?;
+        self.change(self.source.reader(Some(state))?);
         Ok(())
+    }
+
+    /// Goes on with another reader; what the one before met is kept.
+    fn change(&mut self, reader: Reader) {
+        self.warnings.extend(self.reader.warning());
+        let story = self.story();
+        self.before = story;
+        self.reader = reader;
     }
 
     /// The state behind row `row` of `batch`, with what has been counted so far: in all and of its partition.
@@ -234,9 +251,14 @@ impl Pump {
         &self.source
     }
 
-    /// What was met so far.
-    pub(crate) fn counts(&self) -> Counts {
-        self.reader.counts()
+    /// What was met so far, and looked at if that is recorded.
+    pub(crate) fn story(&self) -> Explain {
+        let mut story = self.before.clone();
+        match self.reader.explain() {
+            Some(explain) => story.add(&explain),
+            None => story.add(&Explain { counts: self.reader.counts(), ..Explain::default() }),
+        }
+        story
     }
 
     /// Warnings that the read came to.

@@ -9,8 +9,9 @@
 //! row was seen, so that no page is empty but the only one.
 
 use crate::answer::{ResultSet, Run};
-use crate::error::{CqlError, Result};
+use crate::error::{Code, CqlError, Result};
 use crate::function::{CallContext, json};
+use crate::rails::{Rail, Rails};
 use crate::restrict::Partitions as Keys;
 use crate::select::count::{Counted, Limits, limit, paging_state};
 use crate::select::finder::Finder;
@@ -18,6 +19,7 @@ use crate::select::loops::Page;
 use crate::select::pump::{Partitions, Pump, Source};
 use crate::select::restate::restate;
 use crate::select::{Grouping, SelectPlan};
+use crate::story;
 use crate::term::EvalContext;
 use crate::value::Wire;
 use skep_engine::model::bytes::Bytes;
@@ -32,6 +34,14 @@ impl SelectPlan {
     /// # Errors
     /// For values that do not fit, for a paging state of another statement, for too many tombstones, and what the store fails with.
     pub fn run(&self, run: &mut Run<'_>, finder: &dyn Finder) -> Result<ResultSet> {
+        let answer = self.page(run, finder);
+        if answer.as_ref().is_err_and(|error| error.code() == Code::ReadFailure) {
+            Rails::of(self.table.table.db()).refuse(Rail::Tombstones);
+        }
+        answer
+    }
+
+    fn page(&self, run: &mut Run<'_>, finder: &dyn Finder) -> Result<ResultSet> {
         let cx = EvalContext { binds: run.binds, call: CallContext { now_micros: run.now_micros } };
         let limits = self.limits(&cx, run)?;
         self.warn_of_aggregation(run, &cx)?;
@@ -46,6 +56,11 @@ impl SelectPlan {
             Some(all) => all.of(&self.table.table)?,
             None => self.table.table.snapshot(),
         };
+        if run.trace.is_some() {
+            for (step, detail) in self.told(&cx, run)? {
+                run.trace(|| format!("Plan: {step}: {detail}"));
+            }
+        }
         let Some(source) = self.source(&table, &cx)? else {
             let rows = match self.grouping {
                 Grouping::All => vec![self.selection.start().finish(&cx)?],
@@ -53,8 +68,9 @@ impl SelectPlan {
             };
             return self.result((rows, None));
         };
+        let source = Source { explained: run.is_explained(), ..source };
         if let (Grouping::All, Some(row)) = (self.grouping, self.totals(&source, run, &cx)?) {
-            run.trace(|| "Aggregates taken from the index where whole blocks count".to_owned());
+            self.trace_story(run);
             return self.result((vec![row], None));
         }
         let filter = self.restrictions.filter(&cx)?;
@@ -83,11 +99,22 @@ impl SelectPlan {
         for warning in pump.warnings() {
             self.warn_of(Some(warning), pump.source(), run, &cx);
         }
-        run.trace(|| {
-            let counts = pump.counts();
-            format!("Read {} live rows and {} tombstone cells", counts.live_rows, counts.tombstones)
-        });
+        if run.is_explained() {
+            run.tell(Some(&pump.story()));
+            self.trace_story(run);
+        }
         self.result(page)
+    }
+
+    /// What was looked at and met, as lines of the trace.
+    fn trace_story(&self, run: &mut Run<'_>) {
+        let Some(story) = run.story.clone().filter(|_| run.trace.is_some()) else { return };
+        for (step, detail) in story::sources_in_short(&story).into_iter().chain(story::amounts(&story)) {
+            run.trace(|| format!("Sources: {step}: {detail}"));
+        }
+        // The words of Cassandra's own traces.
+        let (live, tombstones) = (story.counts.live_rows, story.counts.tombstones);
+        run.trace(|| format!("Read {live} live rows and {tombstones} tombstone cells"));
     }
 
     fn result(&self, (rows, state): Page) -> Result<ResultSet> {
@@ -147,6 +174,7 @@ impl SelectPlan {
     ) {
         if let Some(warning) = warning {
             let partition = source.first_key();
+            Rails::of(self.table.table.db()).warn(Rail::Tombstones);
             run.warn(warning.text(&restate(&self.restrictions, &source.columns, partition.as_ref(), cx)));
         }
     }
@@ -168,6 +196,7 @@ impl SelectPlan {
             reverse: self.order.reverse,
             limit: None,
             per_partition: self.distinct.then_some(1),
+            explained: false,
         }))
     }
 

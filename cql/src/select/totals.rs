@@ -79,7 +79,7 @@ impl SelectPlan {
             .map(|column| column.name.as_str())
             .collect();
         let source = Source { columns: Projection::of(schema, &names)?, ..source.clone() };
-        let mut reader = source.select(None).reader()?;
+        let mut reader = source.reader(None)?;
         let totals = add_up(&mut reader).map_err(read_error)?;
         let value = |total: &Total| {
             let place = total.column().and_then(|column| columns.binary_search(&column).ok());
@@ -88,6 +88,7 @@ impl SelectPlan {
         };
         let row: Option<Vec<Wire>> = wanted.iter().map(value).collect();
         if row.is_some() {
+            run.tell(reader.explain().as_ref());
             self.warn_of(reader.warning(), &source, run, cx);
         }
         Ok(row)

@@ -7,6 +7,8 @@ use crate::answer::{Outcome, Run};
 use crate::catalog::Catalog;
 use crate::derive::Indexes;
 use crate::error::{Code, CqlError, Result};
+use crate::explain;
+use crate::explain::ExplainValue;
 use crate::modify;
 use crate::modify::{Modification, ModifyPlan};
 use crate::schema;
@@ -54,6 +56,10 @@ enum Plan {
     System,
     /// INSERT, UPDATE, DELETE, BATCH.
     Modify(ModifyPlan),
+    /// EXPLAIN SELECT.
+    Explain(Arc<SelectPlan>),
+    /// EXPLAIN VALUE.
+    ExplainValue(ExplainValue),
     /// USE, CREATE, ALTER, DROP, TRUNCATE, DESCRIBE: nothing is planned ahead.
     Schema,
 }
@@ -124,13 +130,19 @@ impl Prepared {
         let inner = &*self.0;
         match (&planned.plan, &inner.parsed.statement) {
             (Plan::Select(plan), _) => plan.run(run, &Indexes).map(Outcome::Rows),
-            (Plan::System, Statement::Select(select)) => {
+            (Plan::System, statement @ (Statement::Select(select) | Statement::Explain(select))) => {
                 let (keyspace, name) = table_of(&select.table, &inner.keyspace);
                 let db = system::open(&inner.catalog, keyspace, name, true)?;
                 let mut markers = Markers::new(&inner.parsed.markers);
                 let plan = select_plan(&Catalog::of(&db), select, keyspace, &mut markers)?;
-                plan.run(run, &NoIndexes).map(Outcome::Rows)
+                let rows = match statement {
+                    Statement::Explain(_) => explain::query::explain(&plan, run, &NoIndexes),
+                    _ => plan.run(run, &NoIndexes),
+                };
+                rows.map(Outcome::Rows)
             }
+            (Plan::Explain(plan), _) => explain::query::explain(plan, run, &Indexes).map(Outcome::Rows),
+            (Plan::ExplainValue(plan), _) => plan.run(run).map(Outcome::Rows),
             (Plan::Modify(plan), _) => plan.run(inner.catalog.db(), run),
             (Plan::Schema | Plan::System, statement) => {
                 schema::run(&inner.catalog, Some(&inner.keyspace), statement, run)
@@ -167,7 +179,7 @@ impl Planned {
         let mut markers = Markers::new(&parsed.markers);
         let (mut key, mut columns): (Vec<usize>, Arc<[ColumnSpec]>) = (Vec::new(), Arc::from([]));
         let plan = match &parsed.statement {
-            Statement::Select(select) => {
+            statement @ (Statement::Select(select) | Statement::Explain(select)) => {
                 let (of, name) = table_of(&select.table, keyspace);
                 let db = match system::is_system(of) {
                     true => Some(system::open(catalog, of, name, false)?),
@@ -178,8 +190,30 @@ impl Planned {
                     None => select_plan(catalog, select, keyspace, &mut markers)?,
                 };
                 key = markers.key_indexes(&plan.table().schema);
-                columns = Arc::clone(plan.columns());
-                if db.is_some() { Plan::System } else { Plan::Select(Arc::new(plan)) }
+                let explains = matches!(statement, Statement::Explain(_));
+                columns = match explains {
+                    true => explain::query::answer_columns(&plan),
+                    false => Arc::clone(plan.columns()),
+                };
+                match explains {
+                    _ if db.is_some() => Plan::System,
+                    true => Plan::Explain(Arc::new(plan)),
+                    false => Plan::Select(Arc::new(plan)),
+                }
+            }
+            Statement::ExplainValue { column, table, relations } => {
+                let (of, name) = table_of(table, keyspace);
+                if system::is_system(of) {
+                    let text = format!("{of}.{name} is made when it is read: its values have no versions");
+                    return Err(CqlError::invalid(text).at(table.name.place));
+                }
+                let table = catalog.table(of, name).map_err(|error| error.at(table.name.place))?;
+                let scope = Scope { types: &**catalog, keyspace: of, table: Some(&table.schema) };
+                let mut cx = Preparing { scope, markers: &mut markers };
+                let plan = ExplainValue::prepare(column.as_ref(), &table, relations, &mut cx)?;
+                key = markers.key_indexes(&table.schema);
+                columns = plan.columns();
+                Plan::ExplainValue(plan)
             }
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Batch(_) => {
                 let mut cx = modify::Context { catalog, keyspace: Some(keyspace), markers: &mut markers };

@@ -5,6 +5,7 @@
 //! definition     a table: its columns, and the function that makes its rows
 //! schema_tables  system_schema: keyspaces, tables, columns, types, views, indexes, ...
 //! local          system: local, peers; system_virtual_schema
+//! views          system_views, as far as Cassandra has it       inside  skep's own tables there
 //! ```
 //! A statement that reads one gets a store of its own ([`open`]): in memory, with that one table, filled as things are at this moment. So SELECT
 //! knows nothing of them, and everything that SELECT can do works on them.
@@ -16,6 +17,8 @@ mod definition;
 mod local;
 mod memory;
 mod schema_tables;
+mod views;
+mod inside;
 
 pub use definition::{Definition, Fill, Kind, Source, SystemRow};
 
@@ -37,7 +40,8 @@ pub fn is_system(keyspace: &str) -> bool {
 /// All tables, by keyspace and name.
 #[must_use]
 pub fn tables() -> Vec<&'static Definition> {
-    let mut all: Vec<_> = schema_tables::TABLES.iter().chain(local::TABLES).collect();
+    let mut all: Vec<_> =
+        [schema_tables::TABLES, local::TABLES, views::TABLES, inside::TABLES].into_iter().flatten().collect();
     all.sort_by_key(|table| (table.keyspace, table.name));
     all
 }
