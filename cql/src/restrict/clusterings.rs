@@ -6,7 +6,7 @@
 use crate::error::{CqlError, Result};
 use crate::restrict::Where;
 use crate::restrict::operand::{Words, column_name, key_lists, key_parts, parts};
-use crate::restrict::restriction::{End, Restriction, Slice, Test};
+use crate::restrict::restriction::{End, LeftKind, Restriction, Slice, Test};
 use crate::term::EvalContext;
 use skep_engine::encoding::key;
 use skep_engine::model::bytes::Bytes;
@@ -131,8 +131,8 @@ impl Where {
         let schema = &self.table.schema;
         let place = |end: &Option<End>| -> Result<Option<Bound<Vec<Bytes>>>> {
             let Some(end) = end else { return Ok(Some(Bound::Unbounded)) };
-            let values = match end.operand.width() {
-                1 => {
+            let values = match restriction.left {
+                LeftKind::Single => {
                     let parts = parts(&end.operand, restriction, schema, Words::Key, cx)?;
                     let Some(parts) = parts.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
                     parts

@@ -84,7 +84,7 @@ impl Filter {
                 ));
             }
             Test::In(_) if multi => {
-                return Err(CqlError::invalid("IN restrictions are not supported on indexed columns"));
+                return Err(CqlError::invalid("Multicolumn IN filters are not supported"));
             }
             Test::Eq(operand) => {
                 let values = parts(operand, restriction, schema, Words::Filter, cx)?;

@@ -39,7 +39,7 @@ use crate::select::group::{GroupColumns, group_columns, names_in};
 use crate::select::order::RowOrder;
 use crate::select::selection::{Output, Selection};
 use crate::syntax::ast::{Expr, Name, Select};
-use crate::term::{Preparing, Term, text};
+use crate::term::{Preparing, Term};
 use crate::value::ColumnSpec;
 use skep_engine::{ColumnKind, CqlType, Projection};
 use std::sync::Arc;
@@ -111,10 +111,9 @@ impl SelectPlan {
         let group_function = match (grouping, select.group_by.last()) {
             (Grouping::Columns(GroupColumns { in_function: true, .. }), Some(function)) => {
                 let made = Output::prepare(function, table, cx)?;
-                if made.is_aggregate() {
-                    let text = text::of(function, table.keyspace());
+                if let Some(function) = made.aggregate() {
                     return Err(CqlError::invalid(format!(
-                        "Aggregate functions are not supported within the GROUP BY clause, got: {text}"
+                        "Aggregate functions are not supported within the GROUP BY clause, got: system.{function}"
                     )));
                 }
                 Some(made)

@@ -310,9 +310,9 @@ impl Output {
         Ok(Self { selector, uses, places: Places::default() })
     }
 
-    /// Whether there is an aggregate in it.
-    pub(crate) fn is_aggregate(&self) -> bool {
-        !self.uses.aggregates.is_empty()
+    /// The name of an aggregate in it.
+    pub(crate) fn aggregate(&self) -> Option<&str> {
+        self.uses.aggregates.first().map(|aggregate| aggregate.function.name.as_str())
     }
 
     /// Whether its values are in order where those of its column are: then equal ones stand together.
