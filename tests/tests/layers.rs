@@ -72,10 +72,6 @@ const ANY: &[&str] = &["*"];
 /// Production lines that a file may have.
 const MAX_LINES: usize = 500;
 
-/// Files that may be longer, and why.
-const LONG_FILES: &[(&str, &str)] =
-    &[("cql/src/syntax/ast.rs", "all that can be said in CQL on one page; definitions without code")];
-
 /// The only file with unsafe code.
 const UNSAFE: &str = "engine/src/env/mmap.rs";
 
@@ -184,19 +180,10 @@ fn keeps_the_reading_order(path: &str, modules: &[(&str, &[&str])]) {
 fn files_are_short_enough_to_read() {
     let faults = all_sources().into_iter().filter_map(|source| {
         let lines = source.production().len();
-        let excused = LONG_FILES.iter().any(|(path, _)| *path == source.path);
-        match (lines > MAX_LINES, excused) {
-            (true, false) => {
-                Some(format!("{}: {lines} lines before its tests, the limit is {MAX_LINES}", source.path))
-            }
-            (false, true) => Some(format!("{}: fits now, take it off the list of exceptions", source.path)),
-            _ => None,
-        }
+        (lines > MAX_LINES)
+            .then(|| format!("{}: {lines} lines before its tests, the limit is {MAX_LINES}", source.path))
     });
     check(faults.collect());
-    for (path, reason) in LONG_FILES {
-        assert!(!reason.is_empty() && !read(path).is_empty());
-    }
 }
 
 #[test]

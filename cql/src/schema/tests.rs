@@ -242,7 +242,12 @@ fn truncate_empties_what_is_derived_too() {
     let base = keyspace.tables["u"].table.clone();
     let rows = |table: &skep_engine::Table| table.scan().rows().unwrap().count();
     base.insert_named(&[("k", 1.into()), ("w", "a".into())], skep_engine::With::DEFAULT).unwrap();
-    let entry = [("value", b"a".as_slice().into()), ("token", 7_i64.into()), ("key", b"k".as_slice().into())];
+    let entry = [
+        ("value", b"a".as_slice().into()),
+        ("token", 7_i64.into()),
+        ("key", b"k".as_slice().into()),
+        ("expiry", 0_i64.into()),
+    ];
     index.insert_named(&entry, skep_engine::With::DEFAULT).unwrap();
     assert_eq!((rows(&base), rows(&index)), (1, 1));
     store.all(&["TRUNCATE u"]);
