@@ -57,10 +57,10 @@ pub fn alter(catalog: &Catalog, statement: &AlterKeyspace, run: &mut Run<'_>) ->
             };
         };
         let durable = properties.flag("durable_writes")?.unwrap_or(keyspace.durable_writes);
-        let (map, warning) = match properties.map("replication")? {
-            Some(given) => replication::check(name, given)?,
-            None => (keyspace.replication.clone(), None),
-        };
+        // What it has is held against the one node again.
+        let known: Vec<_> = keyspace.replication.clone().into_iter().collect();
+        let given = properties.map("replication")?;
+        let (map, warning) = replication::check(name, given.unwrap_or(&known))?;
         let grown = replication::copies(&map) > replication::copies(&keyspace.replication);
         catalog.db().change_schema(EngineChange::new().put_keyspace(name, stored(map, durable)))?;
         warning.into_iter().for_each(|warning| run.warn(warning));
