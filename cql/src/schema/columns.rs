@@ -99,7 +99,9 @@ pub fn columns(keyspace: &Keyspace, statement: &CreateTable) -> Result<Vec<Decla
         let Some((_, ty, is_static)) = typed.iter().find(|(known, ..)| known.text == name.text) else {
             let text =
                 format!("Unknown column '{}' referenced in PRIMARY KEY for table '{table}'", name.text);
-            return Err(CqlError::invalid(text).at(name.place));
+            let known: Vec<&str> = typed.iter().map(|(known, ..)| known.text.as_str()).collect();
+            let hint = format!("the columns are {}", known.join(", "));
+            return Err(CqlError::invalid(text).at(name.place).hint(hint));
         };
         if !in_key.insert(&name.text) {
             let text = format!("Duplicate column '{}' in PRIMARY KEY clause for table '{table}'", name.text);

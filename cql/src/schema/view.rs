@@ -246,7 +246,15 @@ fn key<'a>(
                 "Unknown column '{}' referenced in PRIMARY KEY for materialized view '{view}'",
                 column.text
             );
-            return Err(CqlError::invalid(text).at(column.place));
+            let column_of_base = name(&column.text);
+            let hint = match base.schema.column(&column.text) {
+                Some(_) => format!("select {column_of_base} in the view as well"),
+                None => format!(
+                    "there are no computed columns: add {column_of_base} to table {}, write it with each row, then select and index it",
+                    name(base.name())
+                ),
+            };
+            return Err(CqlError::invalid(text).at(column.place).hint(hint));
         };
         if !in_key.insert(&column.text) {
             let text = format!(
