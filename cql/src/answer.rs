@@ -34,7 +34,7 @@ pub struct Run<'a> {
     /// Lines of the trace; None if none is wanted.
     pub trace: Option<Vec<String>>,
     /// What its reads looked at; None if nobody asks.
-    pub story: Option<Explain>,
+    pub story: Option<Box<Explain>>,
 }
 
 impl<'a> Run<'a> {
@@ -42,7 +42,7 @@ impl<'a> Run<'a> {
     #[must_use]
     pub fn new(binds: &'a [Bound], now_micros: i64, parameters: &'a Parameters) -> Self {
         let (warnings, trace) = (Vec::new(), parameters.tracing.then(Vec::new));
-        let story = parameters.tracing.then(Explain::default);
+        let story = parameters.tracing.then(Box::default);
         Self { binds, now_micros, parameters, warnings, trace, story }
     }
 

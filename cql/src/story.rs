@@ -42,10 +42,22 @@ pub fn sources(explain: &Explain) -> Vec<Line> {
     lines
 }
 
+/// Why a source was not read.
+#[must_use]
+pub fn ruled_out(reason: RuledOut) -> String {
+    match reason {
+        RuledOut::KeyRange | RuledOut::Filter | RuledOut::Clustering => format!("ruled out by {reason}"),
+        RuledOut::NotThere => "does not have the partition".to_owned(),
+        RuledOut::Deleted => "ruled out: the partition was deleted since".to_owned(),
+        RuledOut::Expired => "ruled out: all in it has expired and hides nothing".to_owned(),
+        RuledOut::Older => "ruled out: older than the row found".to_owned(),
+    }
+}
+
 fn fate_text(fate: &Fate, one: bool) -> String {
     if one {
         return match fate.ruled_out.keys().next() {
-            Some(reason) if fate.read == 0 => format!("ruled out by {reason}"),
+            Some(reason) if fate.read == 0 => ruled_out(*reason),
             _ => "read".to_owned(),
         };
     }
@@ -56,7 +68,7 @@ fn fate_text(fate: &Fate, one: bool) -> String {
     parts.extend(
         fate.ruled_out
             .iter()
-            .map(|(reason, times)| format!("ruled out by {reason} for {}", things(*times, "partition"))),
+            .map(|(reason, times)| format!("{} for {}", ruled_out(*reason), things(*times, "partition"))),
     );
     parts.join(", ")
 }
@@ -74,7 +86,7 @@ pub fn sources_in_short(explain: &Explain) -> Vec<Line> {
         }
     }
     let mut lines = vec![line("read", if read.is_empty() { "nothing".to_owned() } else { names(&read) })];
-    lines.extend(out.iter().map(|(reason, sources)| line(format!("ruled out by {reason}"), names(sources))));
+    lines.extend(out.iter().map(|(reason, sources)| line(ruled_out(*reason), names(sources))));
     lines
 }
 

@@ -10,8 +10,8 @@ use crate::select::{Finder, SelectPlan};
 use crate::story::{Line, amounts, line, sources, things};
 use crate::term::EvalContext;
 use crate::value::ColumnSpec;
+use skep_engine::CqlType;
 use skep_engine::model::bytes::Bytes;
-use skep_engine::{CqlType, Explain};
 use std::sync::Arc;
 
 /// The columns of the answer.
@@ -31,7 +31,7 @@ pub fn explain(plan: &SelectPlan, run: &mut Run<'_>, finder: &dyn Finder) -> Res
     let parameters =
         Parameters { page_size: None, paging_state: None, tracing: false, ..run.parameters.clone() };
     let mut inner = Run::new(run.binds, run.now_micros, &parameters);
-    inner.story = Some(Explain::default());
+    inner.story = Some(Box::default());
     let mut rows = Vec::new();
     let mut add = |phase: &str, lines: Vec<Line>| {
         let text = |text: &str| Some(Bytes::new(text.as_bytes()));

@@ -14,6 +14,7 @@ use crate::explain::version::Line;
 use crate::function::CallContext;
 use crate::restrict::relation::column_place;
 use crate::restrict::{Extent, Kind, Partitions, Rules, Where};
+use crate::story::ruled_out;
 use crate::syntax::ast::{Name, Relation};
 use crate::term::{EvalContext, Preparing};
 use crate::value::{ColumnSpec, Wire};
@@ -59,7 +60,7 @@ pub fn about(
     });
     let silent = candidates.iter().filter(|candidate| candidate.is_silent()).map(|candidate| {
         let why = match candidate.ruled_out {
-            Some(reason) => format!("ruled out by {reason}"),
+            Some(reason) => ruled_out(reason),
             None => "read, says nothing about it".to_owned(),
         };
         (candidate.source, why)

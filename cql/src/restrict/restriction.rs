@@ -51,16 +51,6 @@ pub(crate) enum Operand {
     Tuple(Term, usize),
 }
 
-impl Operand {
-    /// For how many columns.
-    pub(crate) fn width(&self) -> usize {
-        match self {
-            Self::Each(terms) => terms.len(),
-            Self::Tuple(_, width) => *width,
-        }
-    }
-}
-
 /// The values of IN.
 #[derive(Clone, Debug)]
 pub(crate) enum Operands {

@@ -6,6 +6,7 @@
 use crate::answer::Run;
 use crate::error::Result;
 use crate::function::CallContext;
+use crate::rails::{Rail, Rails};
 use crate::select::pump::{Source, read_error};
 use crate::select::restate::restate;
 use crate::select::{Grouping, SelectPlan};
@@ -59,7 +60,7 @@ impl Batches {
     /// What the store fails with; too many tombstones.
     pub fn next_batch(&mut self) -> Result<Option<Arc<Batch>>> {
         match &mut self.reader {
-            Some(reader) => reader.next_batch().map_err(read_error),
+            Some(reader) => reader.next_batch().map_err(|error| self.plan.counted(read_error(error))),
             None => Ok(None),
         }
     }
@@ -76,6 +77,7 @@ impl Batches {
         if let Some(warning) = reader.warning() {
             let cx = EvalContext { binds: run.binds, call: CallContext { now_micros: run.now_micros } };
             let columns = &reader.query().columns;
+            Rails::of(self.plan.table.table.db()).warn(Rail::Tombstones);
             run.warn(warning.text(&restate(&self.plan.restrictions, columns, self.partition.as_ref(), &cx)));
         }
     }

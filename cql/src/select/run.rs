@@ -34,11 +34,15 @@ impl SelectPlan {
     /// # Errors
     /// For values that do not fit, for a paging state of another statement, for too many tombstones, and what the store fails with.
     pub fn run(&self, run: &mut Run<'_>, finder: &dyn Finder) -> Result<ResultSet> {
-        let answer = self.page(run, finder);
-        if answer.as_ref().is_err_and(|error| error.code() == Code::ReadFailure) {
+        self.page(run, finder).map_err(|error| self.counted(error))
+    }
+
+    /// Counts what the guard rail of tombstones has refused.
+    pub(crate) fn counted(&self, error: CqlError) -> CqlError {
+        if error.code() == Code::ReadFailure {
             Rails::of(self.table.table.db()).refuse(Rail::Tombstones);
         }
-        answer
+        error
     }
 
     fn page(&self, run: &mut Run<'_>, finder: &dyn Finder) -> Result<ResultSet> {

@@ -59,7 +59,7 @@ enum Plan {
     /// EXPLAIN SELECT.
     Explain(Arc<SelectPlan>),
     /// EXPLAIN VALUE.
-    ExplainValue(ExplainValue),
+    ExplainValue(Box<ExplainValue>),
     /// USE, CREATE, ALTER, DROP, TRUNCATE, DESCRIBE: nothing is planned ahead.
     Schema,
 }
@@ -213,7 +213,7 @@ impl Planned {
                 let plan = ExplainValue::prepare(column.as_ref(), &table, relations, &mut cx)?;
                 key = markers.key_indexes(&table.schema);
                 columns = plan.columns();
-                Plan::ExplainValue(plan)
+                Plan::ExplainValue(Box::new(plan))
             }
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Batch(_) => {
                 let mut cx = modify::Context { catalog, keyspace: Some(keyspace), markers: &mut markers };
