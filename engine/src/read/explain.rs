@@ -158,3 +158,27 @@ impl fmt::Display for Explain {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_story_counts_everything_and_names_a_part() {
+        let mut explain = Explain::default();
+        for _ in 0..2 * MAX_CONSIDERED {
+            explain.note(SourceName::Memtable(0), None);
+            explain.note(SourceName::File(FileId(7)), Some(RuledOut::Filter));
+        }
+        assert_eq!(explain.considered.len(), MAX_CONSIDERED);
+        let times = 2 * MAX_CONSIDERED as u64;
+        assert_eq!(explain.sources[&SourceName::Memtable(0)].read, times);
+        assert_eq!(explain.sources[&SourceName::File(FileId(7))].ruled_out[&RuledOut::Filter], times);
+        assert_eq!(explain.sources_read(), 2 * MAX_CONSIDERED);
+        let mut sum = Explain::default();
+        sum.add(&explain);
+        sum.add(&explain);
+        assert_eq!(sum.considered.len(), MAX_CONSIDERED);
+        assert_eq!(sum.sources[&SourceName::Memtable(0)].read, 2 * times);
+    }
+}
