@@ -17,6 +17,13 @@ pub(crate) enum Failure {
     Engine(skep::Error),
     /// Something outside the store: input, output, arguments that do not fit the table.
     Other(String),
+    /// A CQL statement failed: text of several lines.
+    Statement {
+        /// The line of the statement in which the mistake is, from 1.
+        line: u32,
+        /// Message, that line with a caret, hint.
+        text: String,
+    },
     /// A statement or a command of a script failed: text of several lines, with the statement's line and a caret.
     Script(String),
     /// Whoever read our output has stopped reading.
@@ -39,7 +46,7 @@ impl fmt::Display for Failure {
     /// One line whatever the message holds: line breaks inside it (a key, a file name) are escaped.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
-            Self::Script(text) => return f.write_str(text),
+            Self::Script(text) | Self::Statement { text, .. } => return f.write_str(text),
             Self::Engine(error) => error.to_string(),
             Self::Other(text) => text.clone(),
             Self::OutputClosed => "nobody reads the output any more".to_owned(),

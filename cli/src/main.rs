@@ -26,9 +26,9 @@ mod export;
 mod inspect;
 mod stats;
 mod operate;
-mod shell;
 mod why;
 mod advise;
+mod shell;
 mod demo;
 
 use crate::failure::{Failure, Outcome};

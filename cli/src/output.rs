@@ -6,7 +6,7 @@
 use crate::failure::Outcome;
 use crate::values;
 use clap::ValueEnum;
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 use serde_json::Map;
 use skep::{CqlType, Row, Value};
 use std::io::{BufWriter, Write};
@@ -32,12 +32,16 @@ pub(crate) struct Printer<W: Write> {
     format: Format,
     /// Name, and whether it is a number (set to the right).
     columns: Vec<(String, bool)>,
+    /// Which columns may be broken into lines.
+    breakable: Vec<bool>,
     out: BufWriter<W>,
     chunk: Vec<Vec<String>>,
     rows: u64,
     line: String,
     /// Say the number of rows below a table.
     totals: bool,
+    /// Characters that a table may be wide; None: as wide as its values.
+    width: Option<u16>,
 }
 
 impl<W: Write> Printer<W> {
@@ -61,9 +65,16 @@ impl<W: Write> Printer<W> {
         columns: impl Iterator<Item = (&'a str, &'a CqlType)>,
         out: W,
     ) -> Self {
-        let columns: Vec<_> = columns.map(|(name, ty)| (name.to_owned(), is_number(ty))).collect();
+        let (columns, breakable): (Vec<_>, Vec<_>) =
+            columns.map(|(name, ty)| ((name.to_owned(), is_number(ty)), is_breakable(ty))).unzip();
         let (out, line) = (BufWriter::with_capacity(1 << 16, out), String::new());
-        Self { format, columns, out, chunk: Vec::new(), rows: 0, line, totals: false }
+        Self { format, columns, breakable, out, chunk: Vec::new(), rows: 0, line, totals: false, width: None }
+    }
+
+    /// Breaks values over several lines where a table would be wider than this.
+    pub(crate) fn fit(mut self, width: Option<u16>) -> Self {
+        self.width = width;
+        self
     }
 
     /// Writes the line of names that CSV begins with.
@@ -130,9 +141,17 @@ impl<W: Write> Printer<W> {
     fn print_chunk(&mut self) -> Outcome {
         let mut table = Table::new();
         table.load_style(presets::ASCII_FULL_CONDENSED);
+        if let Some(width) = self.width {
+            table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+        }
         table.set_header(self.columns.iter().map(|(name, _)| name.as_str()));
         for row in self.chunk.drain(..) {
             table.add_row(row);
+        }
+        for (column, breakable) in table.column_iter_mut().zip(&self.breakable) {
+            if self.width.is_some() && !breakable {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
         }
         for (column, (_, number)) in table.column_iter_mut().zip(&self.columns) {
             if *number {
@@ -156,6 +175,22 @@ pub(crate) fn cell(value: Option<&Value>) -> String {
             text
         }),
     }
+}
+
+/// Whether a value can be read when it stands on several lines: texts and collections, not numbers and times.
+pub(crate) fn is_breakable(ty: &CqlType) -> bool {
+    matches!(
+        ty.unfrozen(),
+        CqlType::Text
+            | CqlType::Ascii
+            | CqlType::Blob
+            | CqlType::List(_)
+            | CqlType::Set(_)
+            | CqlType::Map(..)
+            | CqlType::Tuple(_)
+            | CqlType::Udt(_)
+            | CqlType::Vector(..)
+    )
 }
 
 fn is_number(ty: &CqlType) -> bool {

@@ -6,7 +6,7 @@
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, say, second, text_table};
 use crate::store::Source;
-use crate::values::key_arguments;
+use crate::values::{key_arguments, put_csv_text};
 use serde_json::json;
 use skep::Table;
 use skep::cql::explain::value::NOTHING;
@@ -46,6 +46,10 @@ struct ValueArgs {
     format: Format,
 }
 
+/// The columns of the answer.
+const HEADER: [&str; 7] =
+    ["what", "value", "written (micros)", "ttl", "expires or made", "source", "verdict"];
+
 /// Runs it.
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.command {
@@ -61,7 +65,9 @@ fn value(args: &ValueArgs) -> Outcome {
     let parts = schema.partition_key().len();
     let statics = !schema.statics().is_empty();
     let (key, column) = match (args.key.len(), args.key.split_last(), &args.column) {
-        (given, _, column) if given == parts || given == keys.len() => (&args.key[..], column.as_ref()),
+        (given, _, column) if given == keys.len() || (given == parts && statics) => {
+            (&args.key[..], column.as_ref())
+        }
         (given, Some((column, key)), None) if given == keys.len() + 1 || (given == parts + 1 && statics) => {
             (key, Some(column))
         }
@@ -88,14 +94,18 @@ fn value(args: &ValueArgs) -> Outcome {
         false => None,
     };
     let About { lines, silent } = about(&table.snapshot(), &partition, clustering.as_ref(), column)?;
-    if args.format != Format::Table {
-        return lines.iter().try_for_each(|line| say(as_json(line)));
+    match args.format {
+        Format::Json => return lines.iter().try_for_each(|line| say(as_json(line))),
+        Format::Csv => {
+            say(as_csv(&HEADER.map(str::to_owned)))?;
+            return lines.iter().try_for_each(|line| say(as_csv(&as_row(line))));
+        }
+        Format::Table => {}
     }
     match lines.is_empty() {
         true => say(NOTHING)?,
         false => {
-            let header = ["what", "value", "written (micros)", "ttl", "expires or made", "source", "verdict"];
-            say(text_table(&header, &[2, 3], lines.iter().map(as_row).collect()))?;
+            say(text_table(&HEADER, &[2, 3], lines.iter().map(as_row).collect()))?;
         }
     }
     for (source, why) in silent {
@@ -124,6 +134,18 @@ fn as_row(line: &Line) -> Vec<String> {
         line.source.to_string(),
         line.verdict.clone(),
     ]
+}
+
+fn as_csv(fields: &[String]) -> String {
+    let mut line = String::new();
+    for (i, field) in fields.iter().enumerate() {
+        line.push_str(if i == 0 { "" } else { "," });
+        // An empty field says that there is nothing.
+        if !field.is_empty() {
+            put_csv_text(field, &mut line);
+        }
+    }
+    line
 }
 
 fn as_json(line: &Line) -> String {

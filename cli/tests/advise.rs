@@ -8,9 +8,11 @@ use skep::{CqlType, Db, Schema, Timestamp, row};
 
 fn rules(text: &str, table: &str) -> Vec<String> {
     let all = text.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
-    all.filter(|finding| finding["table"] == table && finding["level"] != "good")
-        .map(|finding| finding["rule"].as_str().unwrap().to_owned())
-        .collect()
+    all.filter(|finding| {
+        finding["table"] == table && finding["level"] != "good" && finding["rule"] != "proposal"
+    })
+    .map(|finding| finding["rule"].as_str().unwrap().to_owned())
+    .collect()
 }
 
 #[test]
@@ -34,6 +36,13 @@ fn a_growing_partition_is_measured_and_the_proposal_can_be_created() {
     ok(&["shell", &path, "-e", statement]);
     assert!(ok(&["tables", &path]).contains("readings_2"));
     assert!(fails(&["advise", &path, "nothing"]).contains("nothing"));
+    ok(&[
+        "shell",
+        &path,
+        "-e",
+        "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}; CREATE TABLE k.other (a int PRIMARY KEY)",
+    ]);
+    assert!(fails(&["advise", &path, "other"]).contains("(there is k.other)"));
 }
 
 #[test]
@@ -43,6 +52,11 @@ fn a_file_of_definitions_needs_no_store_and_errors_name_their_line() {
     let good = "CREATE TABLE bees.moments (ts timestamp PRIMARY KEY, v int);\nSELECT * FROM bees.moments;\n";
     std::fs::write(&file, good).unwrap();
     assert_eq!(rules(&ok(&["advise", &file, "--json"]), "bees.moments"), ["time-partition-key"]);
+    let proposal = ok(&["advise", &file, "--json"])
+        .lines()
+        .last()
+        .map(|line| serde_json::from_str::<Json>(line).unwrap());
+    assert!(proposal.unwrap()["create_table"].as_str().unwrap().contains("PRIMARY KEY ((series, day), ts)"));
     std::fs::write(&file, format!("{good}CREATE TABLE x (a int, PRIMARY KEY (b));")).unwrap();
     assert!(fails(&["advise", &file]).contains("schema.cql:3: "));
 }

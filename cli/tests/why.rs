@@ -95,3 +95,16 @@ fn a_wrong_key_or_column_is_told_with_what_there_is() {
         fails(&["why", "value", &path, "t", "k", "1", "v", "x"]).contains("primary key of main.t is (p, c)")
     );
 }
+
+#[test]
+fn csv_has_a_header_and_half_a_key_is_told_of() {
+    let dir = Dir::new("why-csv");
+    let path = store(&dir);
+    let csv = ok(&["why", "value", &path, "t", "k", "1", "v", "--format", "csv"]);
+    assert!(csv.starts_with("what,value,written (micros),ttl,expires or made,source,verdict\n"), "{csv}");
+    assert!(csv.contains("\nv,10,100,,,file "), "{csv}");
+    ok(&["shell", &path, "-e", "CREATE TABLE plain (p int, c int, PRIMARY KEY (p, c))"]);
+    assert!(
+        fails(&["why", "value", &path, "plain", "1"]).contains("the primary key of main.plain is (p, c)")
+    );
+}

@@ -65,11 +65,10 @@ fn fate_text(fate: &Fate, one: bool) -> String {
     if fate.read > 0 {
         parts.push(format!("read for {}", things(fate.read, "partition")));
     }
-    parts.extend(
-        fate.ruled_out
-            .iter()
-            .map(|(reason, times)| format!("{} for {}", ruled_out(*reason), things(*times, "partition"))),
-    );
+    parts.extend(fate.ruled_out.iter().map(|(reason, times)| match reason {
+        RuledOut::NotThere => format!("does not have {}", things(*times, "partition")),
+        _ => format!("{} for {}", ruled_out(*reason), things(*times, "partition")),
+    }));
     parts.join(", ")
 }
 

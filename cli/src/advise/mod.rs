@@ -11,7 +11,7 @@ mod measure;
 mod proposal;
 mod rules;
 
-use crate::advise::rules::{Advice, Level};
+use crate::advise::rules::{Advice, Finding, Level};
 use crate::failure::{Failure, Outcome};
 use crate::output::{say, things};
 use crate::store::reading;
@@ -19,7 +19,7 @@ use serde_json::json;
 use skep::cql::catalog::{Catalog, TableInfo};
 use skep::cql::syntax::ast::Statement;
 use skep::cql::syntax::{self, split};
-use skep::{Db, Session};
+use skep::{Db, Session, TableSchema};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -41,6 +41,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
         true => of_file(args),
         false => of_store(args, &reading(&args.store)?, true),
     }
+}
+
+/// What to tell whoever has just made a table, of its definition alone: only what is hard to change once there is data.
+pub(crate) fn of_new(schema: &TableSchema) -> Vec<String> {
+    let asked = |finding: &Finding| matches!(finding.rule, "time-partition-key" | "unbounded-partition");
+    let findings = rules::advise(schema, None).findings.into_iter().filter(asked);
+    findings.map(|finding| format!("{}: {}", finding.text, finding.advice)).collect()
 }
 
 /// The definitions of a file, made in a store that goes again.
@@ -104,7 +111,8 @@ fn of_store(args: &Args, db: &Db, with_data: bool) -> Outcome {
     let infos: Vec<Arc<TableInfo>> = match &args.table {
         Some(name) => {
             let (keyspace, table) = name.split_once('.').unwrap_or((skep::DEFAULT_KEYSPACE, name));
-            vec![catalog.table(keyspace, table)?]
+            let found = catalog.table(keyspace, table);
+            vec![found.map_err(|error| missing(db, &error, table))?]
         }
         None => {
             let mut all = Vec::new();
@@ -127,6 +135,17 @@ fn of_store(args: &Args, db: &Db, with_data: bool) -> Outcome {
     Ok(())
 }
 
+/// A table that is not there, with those of its name in other keyspaces.
+fn missing(db: &Db, error: &skep::CqlError, name: &str) -> Failure {
+    let suffix = format!(".{name}");
+    let names: Vec<_> =
+        db.tables().iter().map(|table| table.name()).filter(|full| full.ends_with(&suffix)).collect();
+    match names.is_empty() {
+        true => Failure::new(error.message()),
+        false => Failure::new(format!("{} (there is {})", error.message(), names.join(", "))),
+    }
+}
+
 fn table(args: &Args, info: &TableInfo, with_data: bool) -> Outcome {
     let indexed: Vec<String> = info.indexes.iter().map(|index| index.column.clone()).collect();
     let measured = if with_data { Some(measure::measure(&info.table, &indexed)?) } else { None };
@@ -140,6 +159,10 @@ fn table(args: &Args, info: &TableInfo, with_data: bool) -> Outcome {
                 "found": finding.text,
                 "advice": finding.advice,
             }))?;
+        }
+        if advice.proposes() {
+            let proposal = proposal::create_table(&info.schema, &advice);
+            say(json!({ "table": info.full_name(), "rule": "proposal", "create_table": proposal }))?;
         }
         return Ok(());
     }
@@ -178,7 +201,7 @@ fn findings(advice: &Advice) -> Outcome {
         }
     }
     let changes = sorted.iter().filter(|finding| finding.level == Level::Change).count();
-    if changes == 0 {
+    if changes == 0 && !advice.proposes() {
         say("  Nothing to change.")?;
     }
     Ok(())

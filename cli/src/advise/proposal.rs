@@ -14,7 +14,9 @@ pub(super) fn create_table(schema: &TableSchema, advice: &Advice) -> String {
             if taken(bucket.name) { format!("{}_bucket", bucket.name) } else { bucket.name.to_owned() };
         (name, bucket)
     });
-    if advice.spread {
+    // What tells series apart, if the table has something like it.
+    let subject = schema.clustering().iter().find(|column| !is_time(&column.ty));
+    if advice.spread && subject.is_none() {
         lines.push("    series text,  -- what the data is about".to_owned());
     }
     if let Some((name, bucket)) = &bucket {
@@ -27,7 +29,7 @@ pub(super) fn create_table(schema: &TableSchema, advice: &Advice) -> String {
     let mut key: Vec<String> = Vec::new();
     let mut clustering: Vec<(String, bool)> = Vec::new();
     if advice.spread {
-        key.push("series".to_owned());
+        key.push(subject.map_or_else(|| "series".to_owned(), |column| print::name(&column.name)));
     }
     let time_only = advice.spread;
     for column in schema.partition_key() {
@@ -38,8 +40,11 @@ pub(super) fn create_table(schema: &TableSchema, advice: &Advice) -> String {
         }
     }
     key.extend(bucket.map(|(name, _)| name));
-    clustering
-        .extend(schema.clustering().iter().map(|column| (print::name(&column.name), descending(column))));
+    let left = schema
+        .clustering()
+        .iter()
+        .filter(|column| !advice.spread || subject.is_none_or(|subject| subject.id != column.id));
+    clustering.extend(left.map(|column| (print::name(&column.name), descending(column))));
     let parts = if key.len() == 1 { format!("({})", key[0]) } else { format!("({})", key.join(", ")) };
     let names: Vec<_> =
         std::iter::once(parts).chain(clustering.iter().map(|(name, _)| name.clone())).collect();

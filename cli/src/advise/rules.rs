@@ -4,13 +4,16 @@
 //! series in time windows with a TTL, indexes on columns of few (but not two) values.
 
 use crate::advise::measure::Measured;
-use crate::output::{bytes, count};
+use crate::output::{bytes, count, things};
 use skep::{ColumnKind, CqlType, Order, TableSchema};
 
 /// Rows and bytes at which a partition is too large, and bytes from which it should be watched.
 const MOST_ROWS: f64 = 100_000.0;
 const MOST_BYTES: f64 = 100.0 * 1024.0 * 1024.0;
 const WATCHED_BYTES: f64 = 10.0 * 1024.0 * 1024.0;
+
+/// Cells in the files of a table from which on the share of tombstones says something.
+const FEW_CELLS: u64 = 1_000;
 
 /// How serious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,9 +100,14 @@ pub(super) fn advise(schema: &TableSchema, measured: Option<&Measured>) -> Advic
 
 fn partition_key(schema: &TableSchema, advice: &mut Advice) {
     let key = schema.partition_key();
-    if key.iter().all(|column| is_time(&column.ty)) {
+    // A timeuuid is no moment that many rows share: it tells things apart.
+    if key.iter().all(|column| matches!(column.ty, CqlType::Timestamp | CqlType::Date)) {
         let names: Vec<_> = key.iter().map(|column| column.name.as_str()).collect();
         advice.spread = true;
+        // Moments become the order of rows, and without them nothing ends a partition.
+        if key.iter().all(|column| column.ty == CqlType::Timestamp) {
+            advice.bucket = BUCKETS.into_iter().find(|bucket| bucket.name == "day");
+        }
         advice.say(
             Level::Change,
             "time-partition-key",
@@ -113,9 +121,9 @@ fn partitions(schema: &TableSchema, measured: &Measured, advice: &mut Advice) {
     let largest = measured.largest_bytes();
     let rows = measured.largest.rows as f64;
     let size = format!(
-        "the largest partition ({}) has {} rows, some {}",
+        "the largest partition ({}) has {}, some {}",
         measured.largest.key,
-        count(measured.largest.rows),
+        things(measured.largest.rows, "row"),
         bytes(largest as u64)
     );
     if largest > MOST_BYTES || rows > MOST_ROWS {
@@ -208,7 +216,8 @@ fn looks_like_bucket(name: &str) -> bool {
 
 fn tombstones(measured: &Measured, advice: &mut Advice) {
     let all = measured.cells + measured.tombstones;
-    if all == 0 {
+    // Of a handful of cells nothing follows.
+    if all < FEW_CELLS {
         return;
     }
     let share = measured.tombstones as f64 / all as f64;
@@ -324,8 +333,8 @@ fn indexes(measured: &Measured, advice: &mut Advice) {
 }
 
 fn order(schema: &TableSchema, advice: &mut Advice) {
-    let times = schema.clustering().iter().filter(|column| is_time(&column.ty));
-    if let Some(column) = times.last()
+    let mut times = schema.clustering().iter().filter(|column| is_time(&column.ty));
+    if let Some(column) = times.next_back()
         && column.kind == ColumnKind::Clustering(Order::Asc)
     {
         advice.say(
@@ -405,6 +414,13 @@ mod tests {
     fn keys_of_time_alone_and_large_partitions_are_to_be_changed() {
         let hot = schema(&[("ts", CqlType::Timestamp)], &[], TableOptions::default());
         assert!(rules(&hot, None).contains(&"time-partition-key"));
+        assert_eq!(
+            advise(&hot, None).bucket.map(|bucket| bucket.name),
+            Some("day"),
+            "else it grows for ever"
+        );
+        let ids = schema(&[("id", CqlType::Timeuuid)], &[], TableOptions::default());
+        assert!(rules(&ids, None).is_empty(), "a timeuuid is an id");
         assert!(rules(&series(), Some(&measured(100_001, 30))).contains(&"large-partition"));
         let watched = Measured { row_bytes: 200.0, ..measured(99_000, 300) };
         assert!(rules(&series(), Some(&watched)).contains(&"large-partition"), "18 MB is worth a note");
@@ -430,8 +446,10 @@ mod tests {
     fn tombstones_and_indexes_are_measured() {
         let mut found = Measured { tombstones: 200, cells: 1_000, ..measured(1_000, 300) };
         found.indexed = vec![("a".into(), 5_000, 4_000), ("b".into(), 5_000, 2), ("c".into(), 5_000, 20)];
-        let rules = rules(&series(), Some(&found));
-        assert!(rules.contains(&"tombstones") && rules.contains(&"index-high-cardinality"));
-        assert!(rules.contains(&"index-low-cardinality") && !rules.contains(&"index"));
+        let said = rules(&series(), Some(&found));
+        assert!(said.contains(&"tombstones") && said.contains(&"index-high-cardinality"));
+        let few = Measured { tombstones: 2, cells: 10, ..measured(10, 300) };
+        assert!(!rules(&series(), Some(&few)).contains(&"tombstones"), "too few to say");
+        assert!(said.contains(&"index-low-cardinality") && !said.contains(&"index"));
     }
 }

@@ -203,7 +203,7 @@ CQL statements end with a semicolon. The shell's own commands end with their lin
 
   HELP                       this text
   DESCRIBE ...               the definitions: DESCRIBE TABLES, DESCRIBE TABLE t, DESCRIBE SCHEMA
-  EXPAND ON | OFF            a line for each column
+  EXPAND ON | OFF            a line for each column (alone, as TIMING and TRACING: what it is set to)
   OUTPUT TABLE | CSV | JSON  how rows are shown
   PAGING ON | OFF | rows     stop after so many rows
   TIMING ON | OFF            how long each statement took

@@ -8,6 +8,7 @@ use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
 use skep::Db;
 use skep::cql::syntax::print;
+use skep::cql::system;
 use std::collections::BTreeSet;
 
 /// Words of CQL that are worth completing.
@@ -134,9 +135,15 @@ impl Names {
                 .iter()
                 .map(|table| table.schema())
                 .filter(|schema| schema.keyspace == keyspace.trim_matches('"'));
-            for schema in names.filter(|schema| starts(&schema.name, part)) {
+            for schema in names.filter(|schema| starts(&schema.name, part) && is_visible(&schema.name)) {
                 found.insert(format!("{keyspace}.{}", print::name(&schema.name)));
             }
+            let system = system::tables().into_iter().filter(|table| table.keyspace == keyspace);
+            found.extend(
+                system
+                    .filter(|table| starts(table.name, part))
+                    .map(|table| format!("{keyspace}.{}", table.name)),
+            );
             return (start, found.into_iter().collect());
         }
         let words = if before[..start].trim().is_empty() { &WORDS[..] } else { &[] };
@@ -150,8 +157,12 @@ impl Names {
                 }
             };
             self.db.keyspaces().iter().for_each(|name| add(name));
+            system::KEYSPACES.iter().for_each(|name| add(name));
             for table in self.db.tables() {
                 let schema = table.schema();
+                if !is_visible(&schema.name) {
+                    continue;
+                }
                 add(&schema.name);
                 schema.columns().iter().for_each(|column| add(&column.name));
             }
@@ -161,6 +172,11 @@ impl Names {
         }
         (start, found.into_iter().collect())
     }
+}
+
+/// Whether a table is one that statements can name: those behind indexes are not.
+fn is_visible(name: &str) -> bool {
+    !name.contains('#')
 }
 
 fn starts(name: &str, word: &str) -> bool {
@@ -209,6 +225,7 @@ mod tests {
         assert!(of("exp").1.contains(&"EXPAND".to_owned()));
         assert!(!of("SELECT exp").1.contains(&"EXPAND".to_owned()), "commands stand at the beginning");
         assert_eq!(of("SELECT * FROM main.re"), (14, vec!["main.readings".to_owned()]));
+        assert_eq!(of("SELECT * FROM system_views.sstabl").1.len(), 2, "sstables, sstable_tasks");
         assert!(of("SELECT sen").1.contains(&"sensor".to_owned()));
         assert!(of("SELECT od").1.contains(&"\"Odd\"".to_owned()), "quoted where CQL needs it");
         drop(names);

@@ -12,6 +12,8 @@ pub(crate) struct Settings {
     pub(crate) format: Format,
     /// Rows one below the other, a line for each column.
     pub(crate) expand: bool,
+    /// Characters of the terminal; None: rows go elsewhere.
+    pub(crate) width: Option<u16>,
     /// Rows of a page in an interactive shell; None: no pages.
     pub(crate) page: Option<usize>,
     /// Show how long a statement took.
@@ -30,6 +32,7 @@ impl Settings {
         Self {
             format,
             expand: false,
+            width: None,
             page: Some(PAGE_ROWS),
             timing: false,
             tracing: false,

@@ -1,5 +1,6 @@
 //! A shell at work: runs pieces of scripts, keeps the settings, writes answers.
 
+use crate::advise;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, things};
 use crate::shell::command::{self, Command, HELP, Paging};
@@ -7,7 +8,10 @@ use crate::shell::copy;
 use crate::shell::pieces::{Piece, pieces};
 use crate::shell::render;
 use crate::shell::settings::{PAGE_ROWS, Settings};
-use skep::cql::{Answer, ColumnSpec, CqlError, Outcome as Result, Parameters, Prepared, Session};
+use skep::cql::answer::{Change, Target};
+use skep::cql::{
+    Answer, ColumnSpec, CqlError, Outcome as Result, Parameters, Prepared, SchemaChange, Session,
+};
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write, stderr, stdin, stdout};
 use std::path::Path;
@@ -65,7 +69,8 @@ impl Shell {
                 Ok(Next::Exit) => return Ok(Next::Exit),
                 Err(Failure::OutputClosed) => return Err(Failure::OutputClosed),
                 Err(failure) => {
-                    let told = Failure::Script(format!("{name}:{}: {failure}", piece.line));
+                    let told =
+                        Failure::Script(format!("{name}:{}: {failure}", line_of(piece.line, &failure)));
                     if !self.keep_going {
                         return Err(told);
                     }
@@ -93,7 +98,10 @@ impl Shell {
     fn statement(&mut self, text: &str) -> Outcome {
         let start = Instant::now();
         self.run(text).map_err(|failure| match failure {
-            Failed::Cql(error) => Failure::Script(error.render(text)),
+            Failed::Cql(error) => Failure::Statement {
+                line: error.place().map_or(1, |place| place.line),
+                text: error.render(text),
+            },
             Failed::Other(failure) => failure,
         })?;
         if self.settings.timing {
@@ -120,17 +128,20 @@ impl Shell {
         loop {
             let answer = self.ask(&prepared, &parameters)?;
             let (warnings, trace) = (answer.warnings, answer.trace);
-            let Result::Rows(set) = answer.outcome else {
+            let Result::Rows(set) = &answer.outcome else {
                 self.notes(&warnings, trace.as_deref())?;
+                if self.interactive {
+                    self.advise(&answer.outcome)?;
+                }
                 return Ok(());
             };
             let first = shown == 0;
             self.show(&set.columns, &set.rows, first, shown, set.paging_state.is_none())?;
             shown += set.rows.len();
             self.notes(&warnings, trace.as_deref())?;
-            match set.paging_state {
+            match &set.paging_state {
                 None => return Ok(()),
-                Some(state) => parameters.paging_state = Some(state),
+                Some(state) => parameters.paging_state = Some(state.clone()),
             }
             if rows.is_some() && !more()? {
                 return Ok(());
@@ -157,6 +168,7 @@ impl Shell {
         before: usize,
         last: bool,
     ) -> Outcome {
+        self.settings.width = terminal_width();
         let mut out = stdout().lock();
         if first || !rows.is_empty() {
             render::rows(&self.settings, columns, rows, first, before, &mut out)?;
@@ -169,10 +181,21 @@ impl Shell {
             writeln!(out, "({})", things((before + rows.len()) as u64, "row"))?;
         }
         if let Some(capture) = &mut self.capture {
-            let settings = Settings { format: Format::Csv, ..self.settings.clone() };
+            let settings = Settings { format: Format::Csv, width: None, ..self.settings.clone() };
             render::rows(&settings, columns, rows, first, before, capture)?;
         }
         Ok(())
+    }
+
+    /// What the rules of data modelling say of a table that was just made by hand.
+    fn advise(&self, outcome: &Result) -> Outcome {
+        let Result::Schema(SchemaChange { change: Change::Created, target: Target::Table(name), keyspace }) =
+            outcome
+        else {
+            return Ok(());
+        };
+        let Some(table) = self.session.db().find_table(keyspace, name) else { return Ok(()) };
+        advise::of_new(&table.schema()).iter().try_for_each(|hint| self.say(&format!("hint: {hint}")))
     }
 
     fn notes(&self, warnings: &[String], trace: Option<&[String]>) -> Outcome {
@@ -199,15 +222,15 @@ impl Shell {
             Command::Help(_) => self.say(HELP)?,
             Command::Clear => write!(stdout(), "\x1b[2J\x1b[H")?,
             Command::Expand(on) => {
-                self.settings.expand = on.unwrap_or(!self.settings.expand);
+                self.settings.expand = on.unwrap_or(self.settings.expand);
                 self.say_switch("Expanded output", self.settings.expand)?;
             }
             Command::Timing(on) => {
-                self.settings.timing = on.unwrap_or(!self.settings.timing);
+                self.settings.timing = on.unwrap_or(self.settings.timing);
                 self.say_switch("Timing", self.settings.timing)?;
             }
             Command::Tracing(on) => {
-                self.settings.tracing = on.unwrap_or(!self.settings.tracing);
+                self.settings.tracing = on.unwrap_or(self.settings.tracing);
                 self.say_switch("Tracing", self.settings.tracing)?;
             }
             Command::Paging(to) => {
@@ -320,9 +343,25 @@ impl Shell {
                 table.compact()?;
             }
         }
+        // Those behind indexes are not counted: nobody made them.
+        let counted = tables.iter().filter(|table| !table.name().contains('#')).count();
         let verb = if compact { "Compacted" } else { "Flushed" };
-        self.say(&format!("{verb} {}", things(tables.len() as u64, "table")))
+        self.say(&format!("{verb} {}", things(counted as u64, "table")))
     }
+}
+
+/// The line of a file in which a failure lies, if the piece that failed begins in line `first`.
+fn line_of(first: usize, failure: &Failure) -> usize {
+    match failure {
+        Failure::Statement { line, .. } => first + (*line as usize).saturating_sub(1),
+        _ => first,
+    }
+}
+
+/// Characters in a line of the terminal that answers go to.
+fn terminal_width() -> Option<u16> {
+    let (width, _) = stdout().is_terminal().then(terminal_size::terminal_size).flatten()?;
+    Some(width.0)
 }
 
 /// Waits for a key at the end of a page; false for enough.

@@ -16,6 +16,9 @@ use skep_engine::ColumnKind;
 use skep_engine::model::schema::Column;
 use std::sync::Arc;
 
+/// What a newcomer is told of an INSERT without all of it.
+const WHOLE_KEY: &str = "an INSERT names the whole primary key";
+
 /// What a statement is prepared with.
 pub struct Context<'a> {
     /// The schema.
@@ -383,15 +386,15 @@ fn insert_columns(
         if operation.is_static() { statics.push(operation) } else { regulars.push(operation) }
     }
     let clustering = keys.split_off(schema.partition_key().len());
-    let partition = whole(keys, schema.partition_key())
-        .map_err(|missing| CqlError::invalid(format!("Some partition key parts are missing: {missing}")))?;
+    let partition = whole(keys, schema.partition_key()).map_err(|missing| {
+        CqlError::invalid(format!("Some partition key parts are missing: {missing}")).hint(WHOLE_KEY)
+    })?;
     // A write of static columns alone needs no clustering.
     let only_statics = clustering.iter().all(Option::is_none) && regulars.is_empty() && !statics.is_empty();
     let clustering = match only_statics && !schema.clustering().is_empty() {
         true => None,
         false => Some(whole(clustering, schema.clustering()).map_err(|missing| {
-            CqlError::invalid(format!("Some clustering keys are missing: {missing}"))
-                .hint("an INSERT names the whole primary key")
+            CqlError::invalid(format!("Some clustering keys are missing: {missing}")).hint(WHOLE_KEY)
         })?),
     };
     let (table, kind) = (Arc::clone(table), Kind::Insert);

@@ -5,7 +5,7 @@
 
 use crate::error::{CqlError, Result};
 use crate::restrict::restriction::{LeftKind, Restriction, Test, names};
-use crate::restrict::{Kind, Rules, Where, index, needs_filtering};
+use crate::restrict::{Kind, Rules, Where, index};
 use skep_engine::TableSchema;
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ impl Where {
             if indexed {
                 uses_index = true;
             } else if !rules.allow_filtering {
-                return Err(needs_filtering());
+                return Err(self.filtering_needed());
             }
         }
         self.index = index.filter(|_| uses_index);
@@ -135,7 +135,8 @@ impl Where {
             }
             if !missing.is_empty() {
                 let names = names(schema, &missing);
-                return Err(CqlError::invalid(format!("Some partition key parts are missing: {names}")));
+                let error = CqlError::invalid(format!("Some partition key parts are missing: {names}"));
+                return Err(error.hint(self.whole_key(rules.kind)));
             }
             if has_slice {
                 return Err(CqlError::invalid(format!(
@@ -154,7 +155,7 @@ impl Where {
         let unnamed = !missing.is_empty() || has_slice || self.keys.iter().any(Restriction::is_contains);
         if unnamed {
             if !rules.allow_filtering && !indexed {
-                return Err(needs_filtering());
+                return Err(self.filtering_needed());
             }
             self.key_range = true;
             self.filters_keys = true;
@@ -180,7 +181,8 @@ impl Where {
                 .collect();
             if !rules.statics_only && !missing.is_empty() {
                 let names = names(schema, &missing);
-                return Err(CqlError::invalid(format!("Some clustering keys are missing: {names}")));
+                let error = CqlError::invalid(format!("Some clustering keys are missing: {names}"));
+                return Err(error.hint(self.whole_key(rules.kind)));
             }
             return Ok(());
         }
@@ -200,13 +202,14 @@ impl Where {
                 {
                     // Over all partitions, data filtering is what is told.
                     if self.key_range {
-                        return Err(needs_filtering());
+                        return Err(self.filtering_needed());
                     }
                     let (column, before) = (names(schema, &[found]), names(schema, &[wanted]));
-                    return Err(CqlError::invalid(format!(
+                    let error = CqlError::invalid(format!(
                         "PRIMARY KEY column \"{column}\" cannot be restricted as preceding column \"{before}\" is not \
                          restricted"
-                    )));
+                    ));
+                    return Err(error.hint(self.order_of_rows()));
                 }
             }
         }

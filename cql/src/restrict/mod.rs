@@ -8,6 +8,7 @@
 //! relation      one relation held against the schema; its terms get their types
 //! restriction   what several relations say of one column
 //! check         what they mean together
+//! advice        what helps where ALLOW FILTERING is missing
 //! operand       values at run time, null and unset
 //! keys          partitions        clusterings  rows        filter  the rest
 //! index         which index could serve
@@ -21,6 +22,7 @@ pub(crate) mod restriction;
 pub(crate) mod operand;
 pub mod relation;
 mod check;
+mod advice;
 pub mod keys;
 pub mod clusterings;
 pub mod filter;
@@ -165,7 +167,7 @@ impl Where {
     /// # Errors
     /// If it does.
     pub fn check_filtering(&self) -> Result<()> {
-        if self.needs_filtering { Err(needs_filtering()) } else { Ok(()) }
+        if self.needs_filtering { Err(self.filtering_needed()) } else { Ok(()) }
     }
 
     /// The table.
@@ -237,14 +239,6 @@ impl Where {
     pub fn index(&self) -> Option<&IndexUse> {
         self.index.as_ref()
     }
-}
-
-/// What ALLOW FILTERING is demanded with.
-fn needs_filtering() -> CqlError {
-    CqlError::invalid(
-        "Cannot execute this query as it might involve data filtering and thus may have unpredictable performance. If you \
-         want to execute this query despite the performance unpredictability, use ALLOW FILTERING",
-    )
 }
 
 #[cfg(test)]

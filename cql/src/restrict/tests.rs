@@ -223,3 +223,18 @@ fn writes_name_whole_keys() {
          statements"
     );
 }
+
+#[test]
+fn what_helps_is_said_of_missing_keys() {
+    let (_db, table) = table();
+    let hint = |kind: Kind, text: &str| {
+        prepare_as(kind, &table, text).unwrap_err().hint_text().unwrap_or_default().to_owned()
+    };
+    assert!(hint(Kind::Select, "p = 1").contains("(p, q) and q is missing"));
+    assert!(hint(Kind::Select, "v = 1").contains("keep a table with v in its key"));
+    assert!(hint(Kind::Select, "p = 1 AND q = 'a' AND v = 1").starts_with("v is not in the key"));
+    assert!(hint(Kind::Select, "p > 1 AND q = 'a'").contains("by = or IN on (p, q)"));
+    assert!(hint(Kind::Select, "p = 1 AND q = 'a' AND d = 1").contains("sorted by (c, d)"));
+    assert!(hint(Kind::Update, "p = 1 AND q = 'a' AND c = 1").contains("whole primary key (p, q, c, d)"));
+    assert!(hint(Kind::Delete, "p = 1").contains("by all of (p, q)"));
+}

@@ -19,7 +19,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// One thing and the statement that makes it.
-struct Described {
+#[derive(Debug)]
+pub struct Described {
     keyspace: String,
     kind: &'static str,
     name: String,
@@ -32,7 +33,9 @@ impl Described {
         Self { keyspace: name(&keyspace.name), kind: "keyspace", name: name(&keyspace.name), create }
     }
 
-    fn new(keyspace: &str, kind: &'static str, thing: &str, create: String) -> Self {
+    /// A thing of a keyspace.
+    #[must_use]
+    pub fn new(keyspace: &str, kind: &'static str, thing: &str, create: String) -> Self {
         Self { keyspace: name(keyspace), kind, name: name(thing), create }
     }
 }
@@ -269,14 +272,18 @@ fn result(columns: &[&str], rows: Vec<Vec<Option<Bytes>>>) -> Outcome {
     })
 }
 
-fn listing(rows: Vec<(String, &'static str, String)>) -> Outcome {
+/// Rows of names: keyspace, kind, name.
+#[must_use]
+pub fn listing(rows: Vec<(String, &'static str, String)>) -> Outcome {
     let rows = rows
         .into_iter()
         .map(|(keyspace, kind, label)| vec![text(keyspace), text(kind.to_owned()), text(label)]);
     result(&["keyspace_name", "type", "name"], rows.collect())
 }
 
-fn statements(rows: Vec<Described>) -> Outcome {
+/// Rows of statements.
+#[must_use]
+pub fn statements(rows: Vec<Described>) -> Outcome {
     let rows = rows
         .into_iter()
         .map(|row| vec![text(row.keyspace), text(row.kind.to_owned()), text(row.name), text(row.create)]);

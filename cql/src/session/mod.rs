@@ -63,6 +63,15 @@ impl Answer {
         }
     }
 
+    /// Where the next page begins ([`Parameters::paging_state`]), None after the last one and for statements without rows.
+    #[must_use]
+    pub fn paging_state(&self) -> Option<&[u8]> {
+        match &self.outcome {
+            Outcome::Rows(set) => set.paging_state.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Whether a conditional write was applied; true for every other statement.
     #[must_use]
     pub fn applied(&self) -> bool {

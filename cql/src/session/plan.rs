@@ -144,6 +144,12 @@ impl Prepared {
             (Plan::Explain(plan), _) => explain::query::explain(plan, run, &Indexes).map(Outcome::Rows),
             (Plan::ExplainValue(plan), _) => plan.run(run).map(Outcome::Rows),
             (Plan::Modify(plan), _) => plan.run(inner.catalog.db(), run),
+            (Plan::Schema, Statement::Describe(statement)) => {
+                if let Some(outcome) = system::describe::describe(&inner.keyspace, statement)? {
+                    return Ok(outcome);
+                }
+                schema::run(&inner.catalog, Some(&inner.keyspace), &inner.parsed.statement, run)
+            }
             (Plan::Schema | Plan::System, statement) => {
                 schema::run(&inner.catalog, Some(&inner.keyspace), statement, run)
             }

@@ -4,6 +4,7 @@
 //! value for named markers. `None` is an unset value, which leaves a column alone; [`Null`](skep_engine::Null) deletes it.
 
 use crate::error::{CqlError, Result};
+use crate::story::things;
 use crate::value::{Bound, ColumnSpec};
 use skep_engine::model::bytes::Bytes;
 use skep_engine::{
@@ -42,7 +43,7 @@ fn bind_one(value: &dyn ToCql, marker: &ColumnSpec) -> Result<Bound> {
 /// What Cassandra says to a wrong number of values.
 pub(crate) fn wrong_number(markers: usize, values: usize) -> CqlError {
     CqlError::invalid("Invalid amount of bind variables")
-        .hint(format!("the statement has {markers} bind markers, {values} values were given"))
+        .hint(format!("the statement has {}, {values} given", things(markers as u64, "bind marker")))
 }
 
 fn bind_all(values: &[&dyn ToCql], markers: &[ColumnSpec]) -> Result<Vec<Bound>> {

@@ -6,6 +6,7 @@
 //! schema_tables  system_schema: keyspaces, tables, columns, types, views, indexes, ...
 //! local          system: local, peers; system_virtual_schema
 //! views          system_views, as far as Cassandra has it       inside  skep's own tables there
+//! describe       DESCRIBE of all these
 //! ```
 //! A statement that reads one gets a store of its own ([`open`]): in memory, with that one table, filled as things are at this moment. So SELECT
 //! knows nothing of them, and everything that SELECT can do works on them.
@@ -16,6 +17,7 @@
 mod definition;
 mod local;
 mod memory;
+pub mod describe;
 mod schema_tables;
 mod views;
 mod inside;

@@ -90,7 +90,14 @@ impl Db {
         let known = version.table(keyspace, table);
         let known = known.ok_or_else(|| {
             let error = Error::not_found(format!("table {keyspace}.{table} does not exist"));
-            let names: Vec<_> = self.tables().iter().take(10).map(Table::name).collect();
+            let mut names: Vec<_> = self.tables().iter().map(Table::name).collect();
+            // A name with `#` is of a table that serves another one, and nobody's to ask for.
+            names.retain(|name| !name.contains('#'));
+            let suffix = format!(".{table}");
+            if names.iter().any(|name| name.ends_with(&suffix)) {
+                names.retain(|name| name.ends_with(&suffix));
+            }
+            names.truncate(10);
             match names.is_empty() {
                 true => error.hint("the store has no tables"),
                 false => error.hint(format!("there is {}", names.join(", "))),

@@ -110,7 +110,9 @@ impl FileMeta {
     /// The estimated share (0 to 1) of tombstones and expiring cells droppable at second `gc_before`, of all cells and tombstones.
     pub fn droppable_ratio(&self, gc_before: i64) -> f64 {
         let all = (self.cells.saturating_add(self.tombstones)).max(1) as f64;
-        (self.drop_times.before(gc_before) / all).min(1.0)
+        // Not clamped: a sum of nothing may be -0.0, which `max` need not turn into 0.0.
+        let share = (self.drop_times.before(gc_before) / all).min(1.0);
+        if share > 0.0 { share } else { 0.0 }
     }
 
     /// Whether a reader of `range` at second `now` can get anything from this file, deletions included. Expired cells count:

@@ -179,7 +179,7 @@ impl<'a> Load<'a> {
 
     fn binds(&self, record: &Record) -> Result<Vec<Bound>, String> {
         if record.len() != self.fields.len() {
-            return Err(format!("{} fields, {} expected", record.len(), self.fields.len()));
+            return Err(format!("{}, {} expected", things(record.len() as u64, "field"), self.fields.len()));
         }
         let mut binds = Vec::with_capacity(self.fields.len());
         let order: Vec<usize> = match self.is_counter {
@@ -235,7 +235,7 @@ impl<'a> Load<'a> {
 
     fn finish(self) -> Outcome<String> {
         let bad = self.parse_errors + self.insert_errors;
-        let text = format!("{} rows read into {}", count(self.rows - bad), self.copy.table.name());
+        let text = format!("{} read into {}", things(self.rows - bad, "row"), self.copy.table.name());
         match bad {
             0 if self.rows == 0 => Ok(format!("{text}: the file has no rows")),
             0 => Ok(text),

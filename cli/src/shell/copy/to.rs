@@ -1,7 +1,7 @@
 //! COPY TO: the rows of a table as CSV, in token order, in one snapshot.
 
 use crate::failure::{Failure, Outcome};
-use crate::output::{count, things};
+use crate::output::things;
 use crate::shell::copy::Copy;
 use crate::shell::copy::options::Options;
 use skep::model::key::TokenRange;
@@ -35,7 +35,7 @@ pub(super) fn run(copy: &Copy) -> Outcome<String> {
     let to = copy.file.as_deref().unwrap_or("standard output");
     let files =
         if out.file == 0 { String::new() } else { format!(" and {}", things(out.file, "further file")) };
-    Ok(format!("{} rows of {} written to {to}{files}", count(written), copy.table.name()))
+    Ok(format!("{} of {} written to {to}{files}", things(written, "row"), copy.table.name()))
 }
 
 fn open(file: Option<&str>) -> Outcome<BufWriter<Box<dyn Write>>> {

@@ -86,6 +86,11 @@ fn first_word(parser: &Parser<'_>, token: Token) -> Option<String> {
     if matches!(token.kind, Kind::String | Kind::QuotedName | Kind::Sign(Sign::Open)) {
         return Some("a statement stands without quotes or brackets".to_owned());
     }
+    if word == "EXPLAIN" {
+        return Some(
+            "EXPLAIN stands before a SELECT, or is EXPLAIN VALUE [column] FROM t WHERE ...".to_owned(),
+        );
+    }
     let near = STATEMENTS.iter().find(|statement| distance(statement, &word) <= 2 && word.len() > 2);
     near.map(|statement| format!("did you mean {statement}?"))
 }
@@ -138,6 +143,12 @@ fn within(parser: &Parser<'_>, first: Keyword, token: Token, before: Option<Toke
             "the clauses' order is SELECT, FROM, WHERE, GROUP BY, ORDER BY, PER PARTITION LIMIT, LIMIT, ALLOW FILTERING"
         }
         (Kind::Keyword(Keyword::Limit | Keyword::Allow), _) => "only SELECT has this clause",
+        (Kind::End, _) if first == Keyword::Delete && parser.expected.contains(&"WHERE") => {
+            "WHERE says which rows; TRUNCATE t empties a table"
+        }
+        (Kind::End, _) if first == Keyword::Select && parser.expected.contains(&"FROM") => {
+            "a SELECT reads a table: SELECT ... FROM t; system.local has one row"
+        }
         (Kind::Sign(Sign::Star), Some(Kind::Keyword(Keyword::Delete))) => "write DELETE FROM to delete rows",
         _ => match word.as_str() {
             "BETWEEN" => "write c >= a AND c <= b",

@@ -86,9 +86,12 @@ fn shown(source: &str) -> String {
     format!("{quote}{text}{quote}")
 }
 
-/// `a, b or c`
+/// `a, b or c`, signs in quotes
 fn alternatives(expected: &[&str]) -> String {
     let listed = &expected[..expected.len().min(MOST_LISTED)];
+    let is_sign = |what: &str| !what.contains(|c: char| c.is_alphanumeric());
+    let quoted = |what: &&str| if is_sign(what) { format!("'{what}'") } else { (*what).to_owned() };
+    let listed: Vec<String> = listed.iter().map(quoted).collect();
     match listed.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
         _ => listed.concat(),

@@ -105,6 +105,9 @@ fn deep_nesting_and_long_chains_are_refused() {
 #[test]
 fn hints_tell_what_to_do() {
     for (text, hint) in [
+        ("EXPLAIN INSERT INTO t (a) VALUES (1)", "EXPLAIN VALUE"),
+        ("DELETE FROM t", "TRUNCATE"),
+        ("SELECT 1", "FROM t"),
         ("SELEC a FROM t", "did you mean SELECT?"),
         ("SELECT a FROM t WHERE k = \u{2018}x\u{2019}", "typographic quote"),
         ("SELECT a \u{2013} b FROM t", "typographic dash"),
