@@ -58,5 +58,10 @@ fn a_file_of_definitions_needs_no_store_and_errors_name_their_line() {
         .map(|line| serde_json::from_str::<Json>(line).unwrap());
     assert!(proposal.unwrap()["create_table"].as_str().unwrap().contains("PRIMARY KEY ((series, day), ts)"));
     std::fs::write(&file, format!("{good}CREATE TABLE x (a int, PRIMARY KEY (b));")).unwrap();
-    assert!(fails(&["advise", &file]).contains("schema.cql:3: "));
+    let output = common::run(&["advise", &file]);
+    let (told, errors) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(errors.contains("schema.cql:3: ") && errors.contains("1 statement could not"), "{errors}");
+    assert!(told.contains("bees.moments"), "the others are judged: {told}");
 }

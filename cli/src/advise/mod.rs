@@ -20,7 +20,7 @@ use skep::cql::catalog::{Catalog, TableInfo};
 use skep::cql::syntax::ast::Statement;
 use skep::cql::syntax::{self, split};
 use skep::{Db, Session, TableSchema};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Arguments of `skep advise`.
@@ -57,35 +57,44 @@ fn of_file(args: &Args) -> Outcome {
     let scratch = Scratch::new()?;
     let db = Db::open(&scratch.0)?;
     let session = Session::new(&db)?;
+    let mut failures = 0u64;
     for piece in split(&text) {
-        let statement = syntax::parse(piece.text)
-            .map_err(|error| at(path, piece.line, &error.render(piece.text)))?
-            .statement;
-        let keyspace = match &statement {
-            Statement::CreateTable(table) => table.table.keyspace.as_ref().map(|name| name.text.clone()),
-            Statement::CreateType(ty) => ty.name.keyspace.as_ref().map(|name| name.text.clone()),
-            Statement::Use(name) => Some(name.text.clone()),
-            Statement::CreateKeyspace(_)
-            | Statement::CreateIndex(_)
-            | Statement::CreateView(_)
-            | Statement::AlterTable(_) => None,
-            // Queries and data say nothing about the definitions.
-            _ => continue,
-        };
-        // A schema is often given without its keyspaces.
-        if let Some(keyspace) = keyspace.filter(|name| !db.keyspaces().contains(name)) {
-            db.create_keyspace(&keyspace)?;
+        if let Err(error) = define(&db, &session, piece.text) {
+            // The other definitions can be judged all the same.
+            let line = piece.line + error.place().map_or(0, |place| place.line.saturating_sub(1));
+            eprintln!("{}:{line}: {}", path.display(), error.render(piece.text));
+            failures += 1;
         }
-        session.execute(piece.text, ()).map_err(|error| at(path, piece.line, &error.render(piece.text)))?;
     }
     let told = of_store(args, &db, false);
     drop(session);
     db.close()?;
-    told
+    told?;
+    match failures {
+        0 => Ok(()),
+        many => Err(Failure::new(format!("{} could not be taken into account", things(many, "statement")))),
+    }
 }
 
-fn at(path: &Path, line: u32, text: &str) -> Failure {
-    Failure::Script(format!("{}:{line}: {text}", path.display()))
+/// Runs a statement if it defines something.
+fn define(db: &Db, session: &Session, text: &str) -> skep::cql::Result<()> {
+    let statement = syntax::parse(text)?.statement;
+    let keyspace = match &statement {
+        Statement::CreateTable(table) => table.table.keyspace.as_ref().map(|name| name.text.clone()),
+        Statement::CreateType(ty) => ty.name.keyspace.as_ref().map(|name| name.text.clone()),
+        Statement::Use(name) => Some(name.text.clone()),
+        Statement::CreateKeyspace(_)
+        | Statement::CreateIndex(_)
+        | Statement::CreateView(_)
+        | Statement::AlterTable(_) => None,
+        // Queries and data say nothing about the definitions.
+        _ => return Ok(()),
+    };
+    // A schema is often given without its keyspaces.
+    if let Some(keyspace) = keyspace.filter(|name| !db.keyspaces().contains(name)) {
+        db.create_keyspace(&keyspace)?;
+    }
+    session.execute(text, ()).map(|_| ())
 }
 
 /// A directory that goes when it is dropped.
