@@ -219,7 +219,8 @@ impl Db {
         self.inner.wait_compacted(end)
     }
 
-    /// Flushes, syncs, stops the threads and gives the directory free. Handles that are left answer with `Closed`.
+    /// Flushes, syncs, stops the threads and gives the directory free. Handles that are left refuse writes with
+    /// `Closed`; reads through them go on and show the store as it was, until another opening removes files that they need.
     ///
     /// # Errors
     /// The error of the last flush or sync; the store is closed all the same, and what is only in the log is replayed
