@@ -222,7 +222,7 @@ pub fn indexed_type(column: &CqlType, part: IndexPart) -> CqlType {
 /// The table that holds an index on `table`: an entry says that a row of a partition had a value.
 ///
 /// ```text
-/// legacy  partition key: value (its bytes)   clustering: token, key, clustering columns of the indexed table, expiry
+/// legacy  partition key: value (its bytes; of zero bytes alone, with one more)   clustering: token, key, clustering columns of the indexed table, expiry
 /// sai     partition key: shard (0)           clustering: value (by its order), token, key, clustering columns, expiry
 /// ```
 /// `expiry` is the second at which the value was to expire, 0 for never: values written with different lives have entries of their own, none of

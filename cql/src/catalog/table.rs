@@ -4,6 +4,7 @@ use crate::catalog::names;
 use crate::catalog::types;
 use crate::error::{CqlError, Result};
 use crate::syntax::ast::{CreateView, Expr, IndexPart, Relation};
+use skep_engine::model::bytes::Bytes;
 use skep_engine::model::schema::Column;
 use skep_engine::{Table, TableSchema, Uuid};
 use std::collections::BTreeMap;
@@ -45,6 +46,28 @@ pub struct IndexDef {
     pub class: Option<String>,
     /// OPTIONS, as written.
     pub options: BTreeMap<String, String>,
+}
+
+impl IndexDef {
+    /// Whether it takes texts for equal that differ in case: a storage-attached one with the option `case_sensitive` false.
+    #[must_use]
+    pub fn folds(&self) -> bool {
+        let given = self.options.get("case_sensitive");
+        self.kind == IndexKind::Sai && given.is_some_and(|given| given.eq_ignore_ascii_case("false"))
+    }
+
+    /// A value, or an element, as the index compares it.
+    #[must_use]
+    pub fn folded(&self, value: &Bytes) -> Bytes {
+        match std::str::from_utf8(value) {
+            // Character by character, as Java does it.
+            Ok(text) if self.folds() => {
+                let lower = |c: char| c.to_lowercase().next().unwrap_or(c);
+                Bytes::new(text.chars().map(lower).collect::<String>().as_bytes())
+            }
+            _ => value.clone(),
+        }
+    }
 }
 
 /// What an index can answer.

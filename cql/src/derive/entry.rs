@@ -115,10 +115,10 @@ impl IndexTable {
         let mut wires = Vec::with_capacity(4);
         let key = match self.index.kind {
             IndexKind::Legacy => {
-                if value.len() > MAX_VALUE {
+                if to_key(value).len() > MAX_VALUE {
                     return Err(self.too_long(value.len()));
                 }
-                key::partition_key(&self.schema, &[value])?
+                key::partition_key(&self.schema, &[to_key(value)])?
             }
             IndexKind::Sai => {
                 wires.push(value.clone());
@@ -148,6 +148,14 @@ impl IndexTable {
     /// # Errors
     /// `Invalid` for stored bytes that are no key or element.
     pub fn values(&self, partition: &Bytes, row: &Row, is_static: bool, now: i64) -> Result<Vec<Indexed>> {
+        let mut values = self.plain_values(partition, row, is_static, now)?;
+        if self.index.folds() {
+            values.iter_mut().for_each(|(value, _)| *value = self.index.folded(value));
+        }
+        Ok(values)
+    }
+
+    fn plain_values(&self, partition: &Bytes, row: &Row, is_static: bool, now: i64) -> Result<Vec<Indexed>> {
         let of_key = |wires: Vec<Bytes>, columns: &[Column]| {
             let place = columns.iter().position(|column| column.id == self.column.id);
             // Whatever makes the row live, and however long, its entry stays until it is found to be wrong.
@@ -190,6 +198,27 @@ impl IndexTable {
             (CqlType::Map(of, _), IndexPart::Entries) => entry_value(&path::wire(at, of)?, value),
             _ => value.clone(),
         })
+    }
+}
+
+/// The partition key under which a value stands in an index of the first kind. A key is never empty, and a value may be: one of zero bytes
+/// alone, or of none, has a zero byte more.
+#[must_use]
+pub fn to_key(value: &Bytes) -> Bytes {
+    if value.iter().any(|byte| *byte != 0) {
+        return value.clone();
+    }
+    let mut key = value.to_vec();
+    key.push(0);
+    Bytes::from(key)
+}
+
+/// The value that stands under a partition key.
+#[must_use]
+pub fn of_key(key: &Bytes) -> Bytes {
+    match key.split_last() {
+        Some((0, rest)) if rest.iter().all(|byte| *byte == 0) => Bytes::new(rest),
+        _ => key.clone(),
     }
 }
 

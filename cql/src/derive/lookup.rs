@@ -4,7 +4,7 @@
 
 use crate::catalog::store::Picture;
 use crate::catalog::{Catalog, IndexKind, TableInfo};
-use crate::derive::entry::{IndexTable, entry_value};
+use crate::derive::entry::{IndexTable, entry_value, of_key, to_key};
 use crate::error::Result;
 use crate::restrict::IndexUse;
 use crate::restrict::index::Lookup;
@@ -104,7 +104,7 @@ impl Entries {
     fn in_order(self, from: Option<&DecoratedKey>) -> Result<FoundRows> {
         let Wanted::Value(value) = &self.wanted else { return Ok(Box::new(std::iter::empty())) };
         let schema = &self.of.schema;
-        let key = key::partition_key(schema, &[value])?;
+        let key = key::partition_key(schema, &[to_key(value)])?;
         let ranges = match from {
             None => vec![ClusteringRange::all()],
             Some(from) => {
@@ -182,7 +182,7 @@ impl Entries {
             let sai = usize::from(self.of.index.kind == IndexKind::Sai);
             let value = match sai {
                 1 => wires.first().cloned().unwrap_or(Bytes::EMPTY),
-                _ => batch.wire(0, row)?.unwrap_or(Bytes::EMPTY),
+                _ => of_key(&batch.wire(0, row)?.unwrap_or(Bytes::EMPTY)),
             };
             debug_assert!(keys == 1, "an index has one partition-key column");
             let partition = wires.get(sai + 1).cloned().unwrap_or(Bytes::EMPTY);

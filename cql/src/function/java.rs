@@ -2,6 +2,27 @@
 
 use std::net::IpAddr;
 
+/// The order of a hash map of Java with these keys, put in one after the other, as places of the names: Cassandra keeps the fields of a
+/// literal of a user type in one, and shows it where the literal is a column's name or has a field too many. The hash is that of a `ByteBuffer`.
+pub(crate) fn map_order(names: &[&str]) -> Vec<usize> {
+    let mut buckets = 16;
+    while names.len() * 4 > buckets * 3 {
+        buckets *= 2;
+    }
+    let bucket = |place: &usize| {
+        let bytes = names.get(*place).map_or(&[][..], |name| name.as_bytes());
+        // Bytes count as signed.
+        let add = |hash: i32, byte: &u8| hash.wrapping_mul(31).wrapping_add(i32::from(byte.cast_signed()));
+        let hash = bytes.iter().rev().fold(1, add).cast_unsigned();
+        (hash ^ (hash >> 16)) as usize & (buckets - 1)
+    };
+    let mut places: Vec<usize> = (0..names.len()).collect();
+    // Of a key that is put in twice the second value stays.
+    places.retain(|place| !names[place + 1..].contains(&names[*place]));
+    places.sort_by_key(bucket);
+    places
+}
+
 /// As `Double.toString`: `1.0E10`, `0.001`, `-0.0`, `NaN`.
 pub(crate) fn double(number: f64) -> String {
     if number.is_nan() {
@@ -56,6 +77,20 @@ pub(crate) fn host_address(address: IpAddr) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_are_in_the_order_of_their_hashes() {
+        for (names, order) in [
+            (&["x", "y", "z", "f3"][..], &["f3", "x", "y", "z"][..]),
+            (&["ex", "Why"], &["Why", "ex"]),
+            (&["ex", "v"], &["v", "ex"]),
+            (&["b", "a", "b"], &["a", "b"]),
+            (&[], &[]),
+        ] {
+            let found: Vec<_> = map_order(names).into_iter().map(|place| names[place]).collect();
+            assert_eq!(found, order);
+        }
+    }
 
     #[test]
     fn doubles_print_as_java_prints_them() {

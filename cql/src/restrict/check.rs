@@ -66,7 +66,7 @@ impl Where {
         let mut uses_index = false;
         self.check_partition_key(rules, indexed, &mut uses_index)?;
         // What the filter would hold, counted as it comes up: an index found later does not change it.
-        let mut filtered = if uses_index || self.filters_keys { self.keys.len() } else { 0 };
+        let mut counted = if uses_index || self.filters_keys { self.keys.clone() } else { Vec::new() };
         if rules.statics_only && !self.clustering.is_empty() {
             match rules.kind {
                 Kind::Select => {
@@ -84,7 +84,7 @@ impl Where {
         }
         self.check_clustering(rules, indexed, &mut uses_index)?;
         if uses_index || self.ranged < self.clustering.len() {
-            filtered += self.clustering.len();
+            counted.extend(self.clustering.iter().cloned());
         }
         if self.key_range
             && self.clustering.iter().any(|restriction| index::supporting(&table, restriction).is_some())
@@ -106,16 +106,23 @@ impl Where {
                 return Err(self.filtering_needed());
             }
         }
+        if uses_index && self.has_key_in() {
+            let text = "Select on indexed columns and with IN clause for the PRIMARY KEY are not supported";
+            return Err(CqlError::invalid(text));
+        }
         self.index = index.filter(|_| uses_index);
         if rules.kind == Kind::Select && !rules.allow_filtering && (self.key_range || uses_index) {
             // A read over all partitions, or of an index, that would have to leave out rows it has read.
             let many = |other: &Restriction| matches!(&other.test, Test::Contains(all) if all.len() > 1);
-            let needed = match filtered + self.others.len() {
+            let needed = match counted.len() + self.others.len() {
                 0 => !self.clustering.is_empty(),
                 1 => self.others.iter().any(many),
                 _ => true,
             };
-            self.needs_filtering = needed;
+            // Several storage-attached indexes answer together, and each several questions.
+            let together = counted.iter().chain(&self.others).all(|other| index::is_attached(&table, other));
+            let nothing = counted.is_empty() && self.others.is_empty();
+            self.needs_filtering = needed && (nothing || !together);
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! Made for one run of a statement ([`Where::filter`]), then asked for each row. Values are compared as their type orders them, as in the
 //! clustering, so that 1.0 equals 1.00; null fulfils nothing. A row of static columns alone fulfils no test of a clustering or regular column.
 
+use crate::catalog::{IndexDef, TableInfo};
 use crate::error::{CqlError, Result};
 use crate::restrict::Where;
 use crate::restrict::operand::{Words, filter_list, parts, value};
@@ -17,6 +18,7 @@ use skep_engine::model::compare::compare;
 use skep_engine::read::column::CellRef;
 use skep_engine::{Batch, ColumnKind, CqlType, Projection, TableSchema};
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// What rows must fulfil, all of it.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +36,8 @@ struct ColumnTest {
     place: usize,
     ty: CqlType,
     check: Check,
+    /// The index by which texts are compared, if it takes some for equal that are not the same.
+    folding: Option<Arc<IndexDef>>,
 }
 
 #[derive(Clone, Debug)]
@@ -57,6 +61,9 @@ impl Where {
         let mut filter = Filter::default();
         for restriction in self.filtered() {
             filter.add(restriction, &self.table.schema, cx)?;
+        }
+        if self.index.is_some() {
+            filter.fold(&self.table);
         }
         Ok((!filter.tests.is_empty()).then_some(filter))
     }
@@ -169,7 +176,29 @@ impl Filter {
             other => other,
         };
         self.of_rows |= matches!(definition.kind, ColumnKind::Clustering(_) | ColumnKind::Regular);
-        self.tests.push(ColumnTest { column, place: column, ty: definition.ty.clone(), check });
+        self.tests.push(ColumnTest {
+            column,
+            place: column,
+            ty: definition.ty.clone(),
+            check,
+            folding: None,
+        });
+    }
+
+    /// Compares texts as their indexes do.
+    fn fold(&mut self, table: &TableInfo) {
+        for test in &mut self.tests {
+            let Some(column) = table.schema.columns().get(test.column) else { continue };
+            let Some(index) = table.indexes_on(&column.name).find(|index| index.folds()) else { continue };
+            let (Check::Compare(Comparison::Eq, wanted)
+            | Check::Contains(wanted)
+            | Check::ContainsKey(wanted)) = &mut test.check
+            else {
+                continue;
+            };
+            *wanted = index.folded(wanted);
+            test.folding = Some(Arc::clone(index));
+        }
     }
 
     /// Whether rows are tested, not only partitions: then a row of static columns alone does not pass.
@@ -245,6 +274,9 @@ fn holds(comparison: Comparison, order: Ordering) -> bool {
 
 impl ColumnTest {
     fn passes(&self, batch: &Batch, row: usize) -> Result<bool> {
+        if let Some(index) = &self.folding {
+            return self.passes_folded(index, batch, row);
+        }
         let cell = batch.cell(self.place, row);
         Ok(match (&self.check, cell) {
             (_, CellRef::Null) => false,
@@ -276,6 +308,22 @@ impl ColumnTest {
             (check, CellRef::Bytes(bytes)) => self.contained_frozen(check, bytes)?,
             _ => false,
         })
+    }
+
+    fn passes_folded(&self, index: &IndexDef, batch: &Batch, row: usize) -> Result<bool> {
+        let Some(wire) = batch.wire(self.place, row)? else { return Ok(false) };
+        let (wanted, values): (_, Vec<Bytes>) = match (&self.check, self.ty.unfrozen()) {
+            (Check::Compare(_, wanted), _) => (wanted, vec![wire]),
+            (Check::Contains(wanted), CqlType::Map(..)) => {
+                (wanted, split(&wire, &self.ty)?.into_iter().skip(1).step_by(2).flatten().collect())
+            }
+            (Check::ContainsKey(wanted), _) => {
+                (wanted, split(&wire, &self.ty)?.into_iter().step_by(2).flatten().collect())
+            }
+            (Check::Contains(wanted), _) => (wanted, split(&wire, &self.ty)?.into_iter().flatten().collect()),
+            _ => return Ok(false),
+        };
+        Ok(values.iter().any(|value| index.folded(value) == *wanted))
     }
 
     /// Of a collection that is many cells.

@@ -11,6 +11,7 @@ use crate::restrict::operand::{Words, value};
 use crate::restrict::restriction::{Operand, Restriction, Test};
 use crate::syntax::ast::IndexPart;
 use crate::term::{EvalContext, Term};
+use skep_engine::CqlType;
 use skep_engine::model::bytes::Bytes;
 use std::sync::Arc;
 
@@ -53,7 +54,7 @@ impl IndexUse {
             end.as_ref().map(|(term, inclusive)| Ok((value(term)?, *inclusive))).transpose()
         };
         Ok(match &self.asked {
-            Asked::Value(term) => Lookup::Value(value(term)?),
+            Asked::Value(term) => Lookup::Value(self.index.folded(&value(term)?)),
             Asked::Entry(key, entry) => Lookup::Entry(value(key)?, value(entry)?),
             Asked::Range { from, to } => Lookup::Range(end(from)?, end(to)?),
         })
@@ -65,19 +66,41 @@ pub(crate) fn supporting(table: &TableInfo, restriction: &Restriction) -> Option
     let column =
         table.schema.columns().get(restriction.first()).filter(|_| restriction.columns.len() == 1)?;
     table.indexes_on(&column.name).find_map(|index| {
-        let asked = asked(index, restriction)?;
+        let asked = asked(index, restriction, &column.ty)?;
         Some(IndexUse { index: Arc::clone(index), asked, column: column.name.clone() })
     })
 }
 
-fn asked(index: &IndexDef, restriction: &Restriction) -> Option<Asked> {
+/// Whether a storage-attached index serves a restriction.
+pub(crate) fn is_attached(table: &TableInfo, restriction: &Restriction) -> bool {
+    let column = table.schema.columns().get(restriction.first());
+    let Some(column) = column.filter(|_| restriction.columns.len() == 1) else { return false };
+    let mut attached = table.indexes_on(&column.name).filter(|index| index.kind == IndexKind::Sai);
+    attached.any(|index| asked(index, restriction, &column.ty).is_some())
+}
+
+/// Whether an index on values of this type knows no ranges.
+fn only_equal(ty: &CqlType) -> bool {
+    matches!(
+        ty,
+        CqlType::Text
+            | CqlType::Ascii
+            | CqlType::Boolean
+            | CqlType::Uuid
+            | CqlType::Frozen(_)
+            | CqlType::Tuple(_)
+            | CqlType::Udt(_)
+    )
+}
+
+fn asked(index: &IndexDef, restriction: &Restriction, ty: &CqlType) -> Option<Asked> {
     let single = |operand: &Operand| match operand {
         Operand::Each(terms) => terms.first().cloned(),
         Operand::Tuple(..) => None,
     };
     match (&restriction.test, index.part) {
         (Test::Eq(operand), IndexPart::Simple | IndexPart::Full) => single(operand).map(Asked::Value),
-        (Test::Slice(slice), IndexPart::Simple) if index.kind == IndexKind::Sai => {
+        (Test::Slice(slice), IndexPart::Simple) if index.kind == IndexKind::Sai && !only_equal(ty) => {
             let end = |end: &Option<crate::restrict::restriction::End>| {
                 end.as_ref().and_then(|end| Some((single(&end.operand)?, end.inclusive)))
             };

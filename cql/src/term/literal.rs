@@ -1,6 +1,7 @@
 //! Literals with parts: lists, sets, maps, vectors, tuples and user types.
 
 use crate::error::{CqlError, Result};
+use crate::function::java::map_order;
 use crate::function::literal::Fit;
 use crate::syntax::ast::{Expr, Name};
 use crate::term::eval::Node;
@@ -248,8 +249,9 @@ pub(super) fn udt(
             None => Node::Constant(Bound::Null),
         });
     }
-    if let Some((name, _)) =
-        fields.iter().find(|(name, _)| udt.fields.iter().all(|(known, _)| *known != name.text))
+    let names: Vec<_> = fields.iter().map(|(name, _)| name.text.as_str()).collect();
+    let mut hashed = map_order(&names).into_iter().filter_map(|place| fields.get(place));
+    if let Some((name, _)) = hashed.find(|(name, _)| udt.fields.iter().all(|(known, _)| *known != name.text))
     {
         let text = format!("Unknown field '{}' in value of user defined type {}", name.text, udt.name);
         return Err(CqlError::invalid(text).at(name.place));

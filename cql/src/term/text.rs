@@ -5,6 +5,7 @@
 
 use crate::catalog::types::native;
 use crate::function::arithmetic;
+use crate::function::java::map_order;
 use crate::syntax::ast::{Expr, LifeFunction, Literal, TypeName};
 
 /// The name of a function of cells' lives.
@@ -64,7 +65,9 @@ pub fn of(expr: &Expr, keyspace: &str) -> String {
             format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
         }
         Expr::Udt(fields) => {
-            let fields = fields.iter().map(|(name, value)| format!("{}: {}", name.text, one(value)));
+            let names: Vec<_> = fields.iter().map(|(name, _)| name.text.as_str()).collect();
+            let fields = map_order(&names).into_iter().filter_map(|place| fields.get(place));
+            let fields = fields.map(|(name, value)| format!("{}: {}", name.text, one(value)));
             format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
         }
         Expr::Tuple(items) => format!("({})", several(items)),

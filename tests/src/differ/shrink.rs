@@ -117,7 +117,7 @@ mod tests {
         let text: Vec<_> = asked.iter().map(|piece| piece.statement.as_str()).collect();
         let text = text.join("\n");
         let last = asked.last_mut().expect("a script has a statement");
-        if text.contains("(2)") && text.contains("(3)") && last.answer.len() == 3 {
+        if text.contains("(2)") && text.contains("(3)") && last.answer.len() > 2 {
             last.answer[1] = "7".to_owned();
         }
         Ok(asked)
