@@ -1,25 +1,32 @@
 //! Numbers and addresses in the text form of the Java library, which Cassandra's casts and JSON show.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 
 /// The order of a hash map of Java with these keys, put in one after the other, as places of the names: Cassandra keeps the fields of a
 /// literal of a user type in one, and shows it where the literal is a column's name or has a field too many. The hash is that of a `ByteBuffer`.
 pub(crate) fn map_order(names: &[&str]) -> Vec<usize> {
-    let mut buckets = 16;
-    while names.len() * 4 > buckets * 3 {
-        buckets *= 2;
-    }
-    let bucket = |place: &usize| {
-        let bytes = names.get(*place).map_or(&[][..], |name| name.as_bytes());
+    let hash = |place: usize| {
+        let bytes = names.get(place).map_or(&[][..], |name| name.as_bytes());
         // Bytes count as signed.
         let add = |hash: i32, byte: &u8| hash.wrapping_mul(31).wrapping_add(i32::from(byte.cast_signed()));
         let hash = bytes.iter().rev().fold(1, add).cast_unsigned();
-        (hash ^ (hash >> 16)) as usize & (buckets - 1)
+        (hash ^ (hash >> 16)) as usize
     };
-    let mut places: Vec<usize> = (0..names.len()).collect();
     // Of a key that is put in twice the second value stays.
-    places.retain(|place| !names[place + 1..].contains(&names[*place]));
-    places.sort_by_key(bucket);
+    let mut seen = HashSet::new();
+    let mut places: Vec<usize> = (0..names.len()).rev().filter(|place| seen.insert(names[*place])).collect();
+    places.reverse();
+    let mut buckets = 16;
+    for (count, place) in places.iter().enumerate() {
+        let same = |other: &&usize| hash(**other) % buckets == hash(*place) % buckets;
+        // A map grows when it is three quarters full, and while it is small when a bucket gets more than eight keys.
+        if (buckets < 64 && places[..count].iter().filter(same).count() >= 8) || (count + 1) * 4 > buckets * 3
+        {
+            buckets *= 2;
+        }
+    }
+    places.sort_by_key(|place| hash(*place) % buckets);
     places
 }
 
@@ -85,6 +92,11 @@ mod tests {
             (&["ex", "Why"], &["Why", "ex"]),
             (&["ex", "v"], &["v", "ex"]),
             (&["b", "a", "b"], &["a", "b"]),
+            // Nine of one bucket of 16.
+            (
+                &["aa", "bb", "cc", "dd", "ee", "ff", "gg", "hh", "ii", "jj"],
+                &["bb", "dd", "ff", "hh", "jj", "aa", "cc", "ee", "gg", "ii"],
+            ),
             (&[], &[]),
         ] {
             let found: Vec<_> = map_order(names).into_iter().map(|place| names[place]).collect();

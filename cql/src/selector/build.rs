@@ -1,7 +1,6 @@
 //! Selectors from types down: constants and markers get the type that a function, a hint or a collection around them wants.
 
 use crate::error::{CqlError, Result};
-use crate::function::java::map_order;
 use crate::function::literal::Fit;
 use crate::selector::eval::{Collection, Life, Node};
 use crate::selector::typed::{Source, Typed, find, function};
@@ -232,9 +231,7 @@ impl Builder<'_, '_> {
 
     fn fields(&mut self, fields: &[(&Name, Typed<'_>)], udt: &skep_engine::UdtType) -> Result<Vec<Node>> {
         let known = |name: &Name| udt.fields.iter().any(|(known, _)| *known == name.text);
-        let names: Vec<_> = fields.iter().map(|(name, _)| name.text.as_str()).collect();
-        let mut hashed = map_order(&names).into_iter().filter_map(|place| fields.get(place));
-        if let Some((name, _)) = hashed.find(|(name, _)| !known(name)) {
+        if let Some((name, _)) = fields.iter().find(|(name, _)| !known(name)) {
             let text = format!("Unknown field '{}' in value of user defined type {}", name.text, udt.name);
             return Err(CqlError::invalid(text).at(name.place));
         }

@@ -4,7 +4,6 @@
 
 use crate::error::{CqlError, Result};
 use crate::function::arithmetic::sign;
-use crate::function::java::map_order;
 use crate::function::literal::{self, Fit};
 use crate::function::{Function, count_rows};
 use crate::syntax::ast::{Expr, LifeFunction, Name, Operator};
@@ -362,9 +361,7 @@ impl<'e> Typed<'e> {
                 format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
             }
             Self::Udt(fields) => {
-                let names: Vec<_> = fields.iter().map(|(name, _)| name.text.as_str()).collect();
-                let fields = map_order(&names).into_iter().filter_map(|place| fields.get(place));
-                let fields = fields.map(|(name, value)| format!("{}: {}", name.text, one(value)));
+                let fields = fields.iter().map(|(name, value)| format!("{}: {}", name.text, one(value)));
                 format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
             }
             Self::Tuple(items) => format!("({})", several(items)),
