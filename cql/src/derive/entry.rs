@@ -241,3 +241,19 @@ fn expiry(cell: &Cell, now: i64) -> i64 {
         _ => cell.local,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_never_empty_and_gives_its_value_back() {
+        let values = [&b""[..], &[0], &[0, 0], &[0; 4], &[1], &[1, 0], &[0, 1], &[0, 0, 1], b"text"];
+        let keys: Vec<_> = values.iter().map(|value| to_key(&Bytes::new(value))).collect();
+        for (at, (value, key)) in values.iter().zip(&keys).enumerate() {
+            assert!(!key.is_empty());
+            assert_eq!(of_key(key).as_slice(), *value);
+            assert!(!keys[..at].contains(key), "{value:?}");
+        }
+    }
+}

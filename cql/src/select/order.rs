@@ -114,12 +114,13 @@ impl RowOrder {
     /// How two rows stand to each other, by the values of the columns to sort by.
     pub(crate) fn compare(&self, left: &[Wire], right: &[Wire]) -> Ordering {
         for ((column, left), right) in self.sort.iter().zip(left).zip(right) {
-            let order = match (left, right) {
-                (Some(left), Some(right)) => compare(left, right, &column.ty),
-                (left, right) => left.is_some().cmp(&right.is_some()),
+            let (order, turned) = match (left, right) {
+                (Some(left), Some(right)) => (compare(left, right, &column.ty), column.descending),
+                // A row of statics alone comes before the others in the table's own order.
+                (left, right) => (left.is_some().cmp(&right.is_some()), self.reverse),
             };
             if order.is_ne() {
-                return if column.descending { order.reverse() } else { order };
+                return if turned { order.reverse() } else { order };
             }
         }
         Ordering::Equal

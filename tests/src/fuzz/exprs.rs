@@ -179,7 +179,7 @@ pub(super) fn chain(
 }
 
 pub(super) fn simple(c: &mut Choices<'_>, depth: usize) -> Expr {
-    let mut inner = |c: &mut Choices<'_>| term(c, depth - 1);
+    let inner = |c: &mut Choices<'_>| term(c, depth - 1);
     match if depth == 0 { c.below(3) } else { c.below(11) } {
         0 => constant(c),
         1 => Expr::Null,
@@ -216,7 +216,7 @@ pub(super) fn signed_selector(c: &mut Choices<'_>, depth: usize) -> Expr {
 }
 
 pub(super) fn simple_selector(c: &mut Choices<'_>, depth: usize) -> Expr {
-    let mut inner = |c: &mut Choices<'_>| selector(c, depth.saturating_sub(1));
+    let inner = |c: &mut Choices<'_>| selector(c, depth.saturating_sub(1));
     match if depth == 0 { c.below(5) } else { c.below(14) } {
         0 | 1 => Expr::Column(name(c)),
         2 => constant(c),
