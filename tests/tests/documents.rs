@@ -19,7 +19,7 @@ impl Expected {
     fn of(comments: &str) -> Self {
         let said = |what: &str| {
             let lines = comments.lines().filter_map(|line| line.trim().strip_prefix("-- "));
-            lines.filter_map(|line| line.strip_prefix(what)).last().map(str::to_owned)
+            lines.filter_map(|line| line.strip_prefix(what)).next_back().map(str::to_owned)
         };
         Self { fails: said("fails: "), hint: said("hint: "), rows: said("rows: ") }
     }

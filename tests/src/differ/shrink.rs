@@ -110,8 +110,7 @@ mod tests {
         for piece in &mut asked {
             piece.answer = vec!["ok".to_owned()];
         }
-        loop {
-            let Some(found) = first_difference(&asked, &[Way::Plain])? else { break };
+        while let Some(found) = first_difference(&asked, &[Way::Plain])? {
             asked[found.place].answer = found.got;
         }
         let text: Vec<_> = asked.iter().map(|piece| piece.statement.as_str()).collect();
