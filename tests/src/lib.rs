@@ -1,6 +1,7 @@
 //! Shared parts of the tests across crates.
 #![forbid(unsafe_code)]
 
+pub mod cql;
 pub mod differ;
 pub mod fuzz;
 pub mod golden;

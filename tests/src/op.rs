@@ -189,7 +189,11 @@ impl Run {
 
     /// Applies an operation to the model alone, as if it had been the last thing that the store did.
     pub fn assume(&mut self, op: &Op) {
-        let timestamp = i64::MAX / 2;
+        self.assume_at(op, i64::MAX / 2);
+    }
+
+    /// Applies an operation to the model alone; `timestamp` is that of one without its own.
+    pub(crate) fn assume_at(&mut self, op: &Op, timestamp: i64) {
         match op {
             Op::Write { key, place, marker, cells, times } => {
                 let cells = self.cells(cells, false);
@@ -231,7 +235,7 @@ impl Run {
         self.db = db;
     }
 
-    fn second(&self) -> i64 {
+    pub(crate) fn second(&self) -> i64 {
         self.db.now_micros().div_euclid(1_000_000)
     }
 
@@ -247,7 +251,7 @@ impl Run {
     }
 
     /// Purging tombstones at once is only invisible as long as nothing older comes later.
-    fn at(&self, at: Option<i64>) -> Option<i64> {
+    pub(crate) fn at(&self, at: Option<i64>) -> Option<i64> {
         at.filter(|_| !self.shape.no_grace).map(|at| self.start + at)
     }
 
@@ -257,7 +261,7 @@ impl Run {
     }
 
     /// Cells of the kind asked for, each column once, the last value given.
-    fn cells(&self, cells: &[(usize, Option<Int>)], statics: bool) -> Vec<(usize, Option<Int>)> {
+    pub(crate) fn cells(&self, cells: &[(usize, Option<Int>)], statics: bool) -> Vec<(usize, Option<Int>)> {
         let (from, count) =
             if statics { (0, self.shape.statics) } else { (self.shape.statics, self.shape.regulars) };
         let mut chosen = std::collections::BTreeMap::new();

@@ -481,3 +481,27 @@ fn rows_that_only_an_unread_collection_or_another_column_holds_are_seen() {
         table.flush().unwrap();
     }
 }
+
+#[test]
+fn a_write_after_closing_and_opening_is_later_than_all_before_though_the_clock_went_back() {
+    for compact in [false, true] {
+        let mut store = Store::default();
+        let table = store.create(t());
+        store.pass(10);
+        for v in 0..5 {
+            table.insert(&row![1, 1, v]).unwrap();
+        }
+        table.delete(&row![1]).unwrap();
+        store.disk.clock().set_micros(store.now() - 5_000_000);
+        if compact {
+            table.flush().unwrap();
+            table.insert(&row![2, 1, 1]).unwrap();
+            table.flush().unwrap();
+            table.compact().unwrap();
+        }
+        store.reopen();
+        store.table("t").insert(&row![1, 1, 7]).unwrap();
+        let rows = all(&store.table("t"));
+        assert!(rows.contains(&"1,1,7".to_owned()), "{rows:?}");
+    }
+}

@@ -144,12 +144,15 @@ pub fn run(job: &Job<'_>) -> Result<Outcome> {
     let mut done = Done::default();
     if job.task.kind != TaskKind::DropExpired {
         check_space(job, bytes)?;
+        let newest = job.inputs.iter().map(|input| input.meta().created_micros).max();
+        let now = job.env.now_micros();
         let plan = OutputPlan {
             env: job.env,
             directory: job.directory,
             schema: job.schema,
             level: job.task.output_level,
             ancestors: job.task.inputs.clone(),
+            created_micros: newest.map_or(now, |newest| newest.max(now)),
             next_id: job.next_id,
             begun: RefCell::default(),
         };

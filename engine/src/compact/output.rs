@@ -19,6 +19,8 @@ pub(crate) struct OutputPlan<'a> {
     pub(crate) schema: &'a TableSchema,
     pub(crate) level: u32,
     pub(crate) ancestors: Vec<FileId>,
+    /// When the files are written, micros; never earlier than the inputs were.
+    pub(crate) created_micros: i64,
     pub(crate) next_id: &'a (dyn Fn() -> Result<FileId> + Sync),
     /// Files begun so far.
     pub(crate) begun: RefCell<Vec<FileId>>,
@@ -29,7 +31,7 @@ impl OutputPlan<'_> {
     pub(crate) fn create(&self) -> Result<SsTableWriter> {
         let id = (self.next_id)()?;
         self.begun.borrow_mut().push(id);
-        let base = WriterOptions::of(self.schema, id, self.env.now_micros());
+        let base = WriterOptions::of(self.schema, id, self.created_micros);
         let options = WriterOptions { level: self.level, ancestors: self.ancestors.clone(), ..base };
         SsTableWriter::create(Arc::clone(self.env), &self.path(id), self.schema, options)
     }

@@ -42,7 +42,8 @@ impl FileSink {
         level: u32,
     ) -> Result<Self> {
         let id = inner.next_file();
-        let mut options = WriterOptions::of(schema, id, inner.env.now_micros());
+        // Not the clock's time, which may stand still or go back: the next opening draws timestamps later than this one.
+        let mut options = WriterOptions::of(schema, id, inner.commit.next_micros());
         (options.ancestors, options.level) = (ancestors, level);
         let path = sstable_path(dir, id.0);
         Ok(Self(SsTableWriter::create(Arc::clone(&inner.env), &path, schema, options)?))

@@ -48,7 +48,7 @@ pub struct FileMeta {
     pub size_bytes: u64,
     /// Level, for strategies that have levels; 0 for a flushed file.
     pub level: u32,
-    /// When it was written, micros.
+    /// When it was written, micros: later than every timestamp that the store drew for what is in it, also where the clock had gone back.
     pub created_micros: i64,
     /// First partition.
     pub first: DecoratedKey,
