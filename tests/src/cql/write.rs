@@ -253,7 +253,9 @@ impl CqlRun {
         let mut all = vec![("p".to_owned(), Some(key))];
         all.extend(place.iter().enumerate().map(|(i, value)| (format!("c{i}"), Some(*value))));
         all.extend(cells.iter().map(|(column, value)| (self.run.shape.name(*column), *value)));
-        if form & JSON != 0 && form & MARKERS == 0 {
+        // JSON names every column, so it has to give the whole key.
+        let is_whole = place.len() == self.run.shape.descending.len();
+        if form & JSON != 0 && form & MARKERS == 0 && is_whole {
             let field = |(name, value): &(String, Option<Int>)| {
                 format!("\"{name}\": {}", value.map_or_else(|| "null".to_owned(), |value| value.to_string()))
             };
