@@ -45,10 +45,13 @@ fn holds<T: Ord>(left: &T, sign: &str, right: &T) -> bool {
     }
 }
 
+/// What a place in a partition must fulfil.
+type Test = Box<dyn Fn(&[i32]) -> bool>;
+
 /// Conditions on clustering columns: their text, and which rows fulfil them.
 struct Restricted {
     text: Statement,
-    fulfils: Box<dyn Fn(&[i32]) -> bool>,
+    fulfils: Test,
     any: bool,
 }
 
