@@ -57,9 +57,20 @@ pub struct Place {
 }
 
 /// What went wrong with a statement. Cheap to move.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("{}", self.0.message)]
 pub struct CqlError(Box<Inner>);
+
+/// Class, message and hint: what a program prints that hands the error out of `main`.
+impl fmt::Debug for CqlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.code(), self.message())?;
+        match self.hint_text() {
+            Some(hint) => write!(f, " (hint: {hint})"),
+            None => Ok(()),
+        }
+    }
+}
 
 #[derive(Debug)]
 struct Inner {
@@ -210,6 +221,12 @@ mod tests {
         let error = CqlError::syntax(Place { line: 2, column: 3 }, "no viable alternative").hint("quote it");
         let text = error.render("SELECT a\n\tb, c");
         assert_eq!(text, "line 2:3 no viable alternative\n  \tb, c\n  \t  ^\nhint: quote it");
+    }
+
+    #[test]
+    fn an_error_that_main_returns_reads_well() {
+        let error = CqlError::invalid("table t does not exist").hint("there is u");
+        assert_eq!(format!("{error:?}"), "Invalid: table t does not exist (hint: there is u)");
     }
 
     #[test]
