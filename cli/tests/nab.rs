@@ -158,3 +158,48 @@ fn every_row_of_real_series_comes_back() {
     ]);
     compare(&again, &expected, "after export and import");
 }
+
+#[test]
+fn a_series_through_copy_gives_the_aggregates_of_its_file() {
+    let dir = Dir::new("nab-copy");
+    let store = dir.path("store");
+    let file = files().into_iter().find(|file| file.to_str().unwrap().contains("speed_7578")).unwrap();
+    let series = parse(&file);
+    ok(&[
+        "shell",
+        &store,
+        "-e",
+        "CREATE TABLE s (at timestamp, v double, name text, PRIMARY KEY (name, at))",
+    ]);
+    // COPY takes all columns from the file: the name is put in front of each line.
+    let lines = std::fs::read_to_string(&file).unwrap();
+    let with_name: String = lines.lines().skip(1).map(|line| format!("speed,{line}\n")).collect();
+    let named = dir.path("named.csv");
+    std::fs::write(&named, with_name).unwrap();
+    let said = ok(&["shell", &store, "-e", &format!("COPY s (name, at, v) FROM '{named}'")]);
+    assert!(said.contains("rows read into main.s"), "{said}");
+
+    let rows = |query: &str| -> Vec<String> {
+        ok(&["shell", &store, "--format", "csv", "-e", query]).lines().skip(1).map(str::to_owned).collect()
+    };
+    let all = rows("SELECT count(v), min(v), max(v) FROM s WHERE name = 'speed'");
+    let least = series.values().copied().fold(f64::INFINITY, f64::min);
+    let most = series.values().copied().fold(f64::NEG_INFINITY, f64::max);
+    assert_eq!(all, [format!("{},{least:?},{most:?}", series.len())]);
+
+    // Hours by the clock: `floor` against division.
+    let mut hours: BTreeMap<i64, (u64, f64)> = BTreeMap::new();
+    for (at, value) in &series {
+        let (count, most) = hours.entry(at.div_euclid(3_600_000)).or_insert((0, f64::NEG_INFINITY));
+        (*count, *most) = (*count + 1, most.max(*value));
+    }
+    let grouped = rows("SELECT count(*), max(v) FROM s WHERE name = 'speed' GROUP BY name, floor(at, 1h)");
+    let expected: Vec<_> = hours.values().map(|(count, most)| format!("{count},{most:?}")).collect();
+    assert_eq!(grouped, expected);
+
+    let newest = rows("SELECT v FROM s WHERE name = 'speed' ORDER BY at DESC LIMIT 5");
+    assert_eq!(newest, series.values().rev().take(5).map(|value| format!("{value:?}")).collect::<Vec<_>>());
+    let (from, to) = (series.keys().nth(100).unwrap(), series.keys().nth(200).unwrap());
+    let slice = rows(&format!("SELECT v FROM s WHERE name = 'speed' AND at >= {from} AND at < {to}"));
+    assert_eq!(slice.len(), 100);
+}
