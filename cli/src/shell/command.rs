@@ -8,35 +8,35 @@ use clap::ValueEnum;
 /// A command of the shell.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Command {
-    /// HELP [topic]
+    /// `HELP [topic]`
     Help(Option<String>),
     /// EXIT, QUIT
     Exit,
     /// CLEAR, CLS
     Clear,
-    /// EXPAND [ON|OFF]
+    /// `EXPAND [ON|OFF]`
     Expand(Option<bool>),
-    /// TIMING [ON|OFF]
+    /// `TIMING [ON|OFF]`
     Timing(Option<bool>),
-    /// TRACING [ON|OFF]
+    /// `TRACING [ON|OFF]`
     Tracing(Option<bool>),
-    /// PAGING [ON|OFF|rows]
+    /// `PAGING [ON|OFF|rows]`
     Paging(Option<Paging>),
-    /// OUTPUT [TABLE|CSV|JSON]
+    /// `OUTPUT [TABLE|CSV|JSON]`
     Output(Option<Format>),
-    /// CONSISTENCY [level]
+    /// `CONSISTENCY [level]`
     Consistency(Option<String>),
-    /// SERIAL CONSISTENCY [level]
+    /// `SERIAL CONSISTENCY [level]`
     SerialConsistency(Option<String>),
     /// SHOW VERSION, HOST or SESSION
     Show(String),
     /// SOURCE 'file'
     Source(String),
-    /// CAPTURE ['file'|OFF]
+    /// `CAPTURE ['file'|OFF]`
     Capture(Option<Option<String>>),
     /// COPY ...; the whole text.
     Copy(String),
-    /// FLUSH [table], COMPACT [table]: nodetool's, which a store without a node has here.
+    /// `FLUSH [table]`, `COMPACT [table]`: nodetool's, which a store without a node has here.
     Maintain {
         /// COMPACT rather than FLUSH.
         compact: bool,

@@ -1,6 +1,6 @@
 //! Numbers of any numeric type, decoded, and their conversions as Java makes them.
 //!
-//! What `arithmetic`, `cast`, `math`, `aggregate` and `collection` share: [`Number`] between bytes and bytes.
+//! What `arithmetic`, `cast`, `math`, `aggregate` and `collection` share: `Number` between bytes and bytes.
 
 use num_bigint::BigInt;
 use skep_engine::model::bytes::Bytes;

@@ -1,7 +1,7 @@
 //! From one relation of WHERE, as written, to a restriction of the table's columns.
 //!
 //! Here a relation is checked by itself: the columns exist, the operator fits the column's type, the terms fit the column. What several
-//! relations mean together is decided by [`Restriction::merge`] and in the module above. Checks come in Cassandra's order, so that of several
+//! relations mean together is decided by `Restriction::merge` and in the module above. Checks come in Cassandra's order, so that of several
 //! mistakes the same one is told.
 
 use crate::catalog::TableInfo;

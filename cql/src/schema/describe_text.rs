@@ -82,7 +82,7 @@ pub fn table(table: &TableInfo, internals: bool) -> String {
     text
 }
 
-/// CREATE [CUSTOM] INDEX.
+/// `CREATE [CUSTOM] INDEX`.
 #[must_use]
 pub fn index(table: &TableInfo, index: &IndexDef) -> String {
     let column = name(&index.column);

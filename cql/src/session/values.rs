@@ -1,7 +1,7 @@
 //! Rust values on their way into bind markers.
 //!
 //! [`ToCql`] is one value, [`Values`] are those of a statement: a tuple, a slice or array (`row!` makes one of mixed types), or pairs of name and
-//! value for named markers. `None` is an unset value, which leaves a column alone; [`Null`](skep_engine::Null) deletes it.
+//! value for named markers. `None` is an unset value, which leaves a column alone; [`Null`] deletes it.
 
 use crate::error::{CqlError, Result};
 use crate::story::things;

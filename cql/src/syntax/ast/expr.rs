@@ -73,7 +73,7 @@ pub enum Expr {
     },
     /// ? or :name
     Marker(Marker),
-    /// [a, b]: a list, or a vector.
+    /// `[a, b]`: a list, or a vector.
     List(Vec<Expr>),
     /// {a, b}
     Set(Vec<Expr>),
@@ -106,9 +106,9 @@ pub enum Expr {
     Star,
     /// writetime(c), ttl(c) ...: of a column, element, slice or field.
     Life(LifeFunction, Box<Expr>),
-    /// c[key]
+    /// `c[key]`
     Element(Box<Expr>, Box<Expr>),
-    /// c[from..to]
+    /// `c[from..to]`
     Slice(Box<Expr>, Option<Box<Expr>>, Option<Box<Expr>>),
     /// c.field
     Field(Box<Expr>, Name),

@@ -36,7 +36,7 @@ pub enum Statement {
     Batch(Batch),
     /// USE keyspace.
     Use(Name),
-    /// TRUNCATE [TABLE].
+    /// `TRUNCATE [TABLE]`.
     Truncate(TableName),
     /// CREATE KEYSPACE.
     CreateKeyspace(CreateKeyspace),
@@ -50,7 +50,7 @@ pub enum Statement {
     CreateType(CreateType),
     /// ALTER TYPE.
     AlterType(AlterType),
-    /// CREATE [CUSTOM] INDEX.
+    /// `CREATE [CUSTOM] INDEX`.
     CreateIndex(CreateIndex),
     /// CREATE MATERIALIZED VIEW.
     CreateView(CreateView),

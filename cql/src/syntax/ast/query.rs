@@ -71,7 +71,7 @@ pub enum Comparison {
 pub enum Left {
     /// c
     Column(Name),
-    /// m[key]
+    /// `m[key]`
     Element(Name, Expr),
     /// (a, b)
     Columns(Vec<Name>),
@@ -170,7 +170,7 @@ pub struct Assignment {
 pub enum Target {
     /// All of it.
     Whole,
-    /// c[key]
+    /// `c[key]`
     Element(Expr),
     /// c.field
     Field(Name),

@@ -84,15 +84,15 @@ pub struct AlterTable {
 /// What ALTER TABLE does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableChange {
-    /// ALTER [IF EXISTS] c TYPE t
+    /// `ALTER [IF EXISTS] c TYPE t`
     AlterType(bool, Name, TypeName),
-    /// ALTER [IF EXISTS] c MASKED WITH ... / DROP MASKED.
+    /// `ALTER [IF EXISTS] c MASKED WITH ... / DROP MASKED`.
     Mask(bool, Name, Option<Expr>),
-    /// ADD [IF NOT EXISTS] columns.
+    /// `ADD [IF NOT EXISTS] columns`.
     Add(bool, Vec<ColumnDefinition>),
-    /// DROP [IF EXISTS] columns [USING TIMESTAMP n].
+    /// `DROP [IF EXISTS] columns [USING TIMESTAMP n]`.
     Drop(bool, Vec<Name>, Option<Expr>),
-    /// RENAME [IF EXISTS] a TO b AND ...
+    /// `RENAME [IF EXISTS] a TO b AND ...`
     Rename(bool, Vec<(Name, Name)>),
     /// DROP COMPACT STORAGE
     DropCompactStorage,
@@ -125,9 +125,9 @@ pub struct AlterType {
 /// What ALTER TYPE does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TypeChange {
-    /// ADD [IF NOT EXISTS] f t
+    /// `ADD [IF NOT EXISTS] f t`
     Add(bool, Name, TypeName),
-    /// RENAME [IF EXISTS] f TO g AND ...
+    /// `RENAME [IF EXISTS] f TO g AND ...`
     Rename(bool, Vec<(Name, Name)>),
     /// ALTER f TYPE t
     Alter(Name, TypeName),
@@ -241,7 +241,7 @@ pub struct Describe {
 pub enum DescribeWhat {
     /// CLUSTER
     Cluster,
-    /// [FULL] SCHEMA
+    /// `[FULL] SCHEMA`
     Schema {
         /// FULL
         full: bool,
@@ -256,7 +256,7 @@ pub enum DescribeWhat {
     Functions,
     /// AGGREGATES
     Aggregates,
-    /// [ONLY] KEYSPACE [name]
+    /// `[ONLY] KEYSPACE [name]`
     Keyspace {
         /// ONLY
         only: bool,
