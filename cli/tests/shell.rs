@@ -72,3 +72,70 @@ fn system_keyspaces_can_be_looked_around_in() {
     let missing = fails(&["scan", &store, "nope"]);
     assert!(missing.contains("main.t") && !missing.contains('#'), "{missing}");
 }
+
+/// A table of every kind of type, an index, a view; rows with what is easily lost.
+const EVERYTHING: &str = r#"CREATE TYPE addr (street text, zip int);
+CREATE TABLE a (k text, c int, st text static, a ascii, b blob, bo boolean, d date, de decimal, do double, f float, du duration, i inet,
+    bi bigint, si smallint, ti tinyint, t time, ts timestamp, u uuid, tu timeuuid, v varint, x text, l list<frozen<list<text>>>,
+    m map<text, frozen<set<int>>>, s set<text>, tp tuple<int, text>, ad frozen<addr>, ve vector<float, 2>, PRIMARY KEY (k, c))
+    WITH CLUSTERING ORDER BY (c DESC) AND comment = 'it''s';
+CREATE INDEX by_x ON a (x);
+CREATE MATERIALIZED VIEW by_si AS SELECT k, c, si FROM a WHERE si IS NOT NULL AND k IS NOT NULL AND c IS NOT NULL PRIMARY KEY (si, k, c);
+INSERT INTO a (k, c, st, a, b, bo, d, de, do, f, du, i, bi, si, ti, t, ts, u, tu, v, x, l, m, s, tp, ad, ve) VALUES ('a', 1, 'st', 'as"c',
+    0x00ff, true, '2024-06-12', 1.50, NaN, -Infinity, 1mo2d3ns, '2001:db8::1', 9223372036854775807, -3, 4, '14:03:00.000000001',
+    '2024-06-12T14:03:00.123Z', 550e8400-e29b-41d4-a716-446655440000, 6ba7b810-9dad-11d1-80b4-00c04fd430c8,
+    123456789012345678901234567890, 'line
+two, "quoted" it''s', [['a''b', 'c,d'], []], {'k"1': {1, 2}}, {'', 'z'}, (1, null), {street: 'x''y', zip: null}, [1.5, -0.0]);
+INSERT INTO a (k, c, x, a, b) VALUES ('empty', 2, '', '', 0x);
+INSERT INTO a (k, c) VALUES ('nulls', 3);
+INSERT INTO a (k, c, de, v, ts, bo) VALUES ('no bytes', 4, blobAsDecimal(0x), blobAsVarint(0x), blobAsTimestamp(0x), blobAsBoolean(0x));
+"#;
+
+#[test]
+fn what_describe_says_makes_the_schema_again_and_copy_brings_every_type_back() {
+    let dir = Dir::new("shell-again");
+    let (store, again, csv) = (dir.path("store"), dir.path("again"), dir.path("a.csv"));
+    ok(&["shell", &store, "-f", &dir.file("everything.cql", EVERYTHING)]);
+    let describe = |store: &str| ok(&["shell", store, "-e", "DESCRIBE KEYSPACE main"]);
+    let schema = describe(&store);
+    assert!(schema.contains("CREATE MATERIALIZED VIEW main.by_si"), "{schema}");
+    ok(&["shell", &again, "-f", &dir.file("schema.cql", &schema)]);
+    assert_eq!(describe(&again), schema);
+    // COPY goes over several lines.
+    let wrote = ok(&["shell", &store, "-e", &format!("COPY a\n TO '{csv}'\n WITH HEADER = true;")]);
+    assert!(wrote.starts_with("4 rows of main.a written to "), "{wrote}");
+    ok(&["shell", &again, "-e", &format!("COPY a FROM '{csv}' WITH HEADER = true")]);
+    let rows = |store: &str, query: &str| ok(&["shell", store, "--format", "csv", "-e", query]);
+    for query in [
+        "SELECT * FROM a",
+        "SELECT k, do, f, bo, toJson(x) FROM a",
+        "SELECT * FROM by_si",
+        "SELECT k FROM a WHERE x = ''",
+    ] {
+        assert_eq!(rows(&again, query), rows(&store, query), "{query}");
+    }
+    assert_eq!(rows(&again, "SELECT k FROM a WHERE x = ''"), "k\nempty\n");
+}
+
+#[test]
+fn copy_refuses_what_it_does_not_know() {
+    let dir = Dir::new("shell-refused");
+    let (store, csv) = (dir.path("store"), dir.file("t.csv", "1,2,aa\n"));
+    ok(&["shell", &store, "-e", TABLE]);
+    for (command, told) in [
+        (format!("COPY t FROM '{csv}' WITH COLOUR = red"), "COPY has no option COLOUR"),
+        (format!("COPY t TO '{csv}' WITH SKIPCOLS = 'v'"), "COPY FROM"),
+        ("COPY t FROM 'nowhere.csv'".to_owned(), "nowhere.csv"),
+        (format!("COPY t (k, nope) FROM '{csv}'"), "has no column nope"),
+    ] {
+        let error = fails(&["shell", &store, "-e", &command]);
+        assert!(error.contains(told), "{command}: {error}");
+    }
+    assert_eq!(
+        ok(&["shell", &store, "-e", &format!("COPY t FROM '{csv}' WITH SKIPCOLS = 'v'")]),
+        "1 row read into main.t\n"
+    );
+    assert_eq!(ok(&["shell", &store, "--format", "csv", "-e", "SELECT * FROM t"]), "k,c,v\n1,2,\n");
+    let refused = fails(&["shell", &store, "--read-only", "-e", "INSERT INTO t (k, c) VALUES (1, 1)"]);
+    assert!(refused.contains("-e:1: "), "{refused}");
+}

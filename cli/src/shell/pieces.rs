@@ -1,9 +1,10 @@
 //! A script or what was typed so far, cut into what is run one by one: CQL statements and commands of the shell.
 //!
 //! A statement ends with a semicolon (a batch with the one behind APPLY BATCH; strings and comments hold none that counts), which is
-//! `syntax::split`'s to know. A command ends with its line, or a semicolon outside of quotes.
+//! `syntax::split`'s to know. A command ends with its line, or a semicolon outside of quotes; COPY goes on with a line that begins with one of its
+//! words, as in scripts for cqlsh.
 
-use crate::shell::command::is_command;
+use crate::shell::command::{first_word, is_command};
 use skep::cql::syntax::split::{PieceEnd, split};
 
 /// One thing to run.
@@ -68,10 +69,19 @@ fn blank(text: &str) -> usize {
 /// Length and text of the command that begins `text`.
 fn command(text: &str) -> (usize, (&str, bool)) {
     let mut quoted = false;
+    let is_copy = first_word(text).eq_ignore_ascii_case("COPY");
+    // What goes on with a COPY; no other line does.
+    let goes_on = |rest: &str| {
+        let rest = rest.trim_start();
+        let word = first_word(rest);
+        rest.starts_with(['(', ')', ',', '=', '\''])
+            || ["TO", "FROM", "WITH", "AND"].iter().any(|known| word.eq_ignore_ascii_case(known))
+    };
     for (i, c) in text.char_indices() {
         match c {
             '\'' => quoted = !quoted,
             ';' if !quoted => return (i + 1, (&text[..i], true)),
+            '\n' if is_copy && goes_on(&text[i + 1..]) => {}
             '\n' => return (i + 1, (&text[..i], true)),
             _ => {}
         }
@@ -110,6 +120,21 @@ mod tests {
                 ("USE k", 4, false, true),
                 ("timing off", 4, true, true),
                 ("INSERT INTO t\n(a) VALUES (1)", 4, false, false),
+            ]
+        );
+    }
+
+    #[test]
+    fn copy_goes_on_with_a_line_that_begins_with_one_of_its_words() {
+        let script = "COPY t (a)\n  TO 'f'\n WITH HEADER = true;\nEXPAND ON\nCOPY t FROM 'f'\nSELECT 1;";
+        let found: Vec<_> = texts(script).into_iter().map(|(text, line, ..)| (text, line)).collect();
+        assert_eq!(
+            found,
+            [
+                ("COPY t (a)\n  TO 'f'\n WITH HEADER = true", 1),
+                ("EXPAND ON", 4),
+                ("COPY t FROM 'f'", 5),
+                ("SELECT 1", 6),
             ]
         );
     }

@@ -9,14 +9,16 @@ use crate::schema::{options, replication};
 use crate::syntax::ast::IndexPart;
 use crate::syntax::print;
 use skep_engine::model::schema::Column;
-use skep_engine::{ColumnKind, Order, TableSchema, UdtType};
+use skep_engine::{ColumnKind, DEFAULT_KEYSPACE, Order, TableSchema, UdtType};
 use std::fmt::Write as _;
 
 /// CREATE KEYSPACE.
 #[must_use]
 pub fn keyspace(keyspace: &Keyspace) -> String {
+    // Every store has this one: the text is to run in another store.
+    let unless = if keyspace.name == DEFAULT_KEYSPACE { "IF NOT EXISTS " } else { "" };
     format!(
-        "CREATE KEYSPACE {} WITH replication = {}  AND durable_writes = {};",
+        "CREATE KEYSPACE {unless}{} WITH replication = {}  AND durable_writes = {};",
         name(&keyspace.name),
         replication::describe(&keyspace.replication),
         keyspace.durable_writes
