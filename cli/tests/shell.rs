@@ -139,3 +139,15 @@ fn copy_refuses_what_it_does_not_know() {
     let refused = fails(&["shell", &store, "--read-only", "-e", "INSERT INTO t (k, c) VALUES (1, 1)"]);
     assert!(refused.contains("-e:1: "), "{refused}");
 }
+
+#[test]
+fn bad_lines_are_kept_as_they_were() {
+    let dir = Dir::new("shell-errfile");
+    let bad = "one,2,\"a, \"\"b\"\"\nc\"\n";
+    let (store, csv, kept) =
+        (dir.path("store"), dir.file("t.csv", &format!("1,2,aa\n{bad}")), dir.path("bad.csv"));
+    let error =
+        fails(&["shell", &store, "-e", &format!("{TABLE} COPY t FROM '{csv}' WITH ERRFILE = '{kept}'")]);
+    assert!(error.contains("1 row read into main.t, 1 line refused"), "{error}");
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), bad);
+}

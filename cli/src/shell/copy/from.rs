@@ -228,7 +228,21 @@ impl<'a> Load<'a> {
             if i > 0 {
                 file.write_all(&[self.copy.options.delimiter])?;
             }
-            file.write_all(record.field(i))?;
+            // As it was in the file, so that the lines can be read again when they are mended.
+            let (quote, escape) = (self.copy.options.quote, self.copy.options.escape);
+            if !record.is_quoted(i) {
+                file.write_all(record.field(i))?;
+                continue;
+            }
+            let mut field = vec![quote];
+            for byte in record.field(i) {
+                if [quote, escape].contains(byte) {
+                    field.push(escape);
+                }
+                field.push(*byte);
+            }
+            field.push(quote);
+            file.write_all(&field)?;
         }
         Ok(file.write_all(b"\n")?)
     }
