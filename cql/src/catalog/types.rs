@@ -8,6 +8,7 @@
 use crate::error::{Code, CqlError, Result};
 use crate::syntax::ast::TypeName;
 use crate::syntax::print;
+use skep_engine::model::types::SIMPLE;
 use skep_engine::{CqlType, UdtType};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,37 +21,13 @@ const MAX_DEPTH: usize = skep_engine::model::types::MAX_DEPTH;
 /// doubles at every level.
 const MAX_PARTS: usize = 10_000;
 
-/// Names of the types that are one word, with their type. `varchar` is another name of `text`.
-const NATIVE: [(&str, CqlType); 21] = [
-    ("ascii", CqlType::Ascii),
-    ("bigint", CqlType::Bigint),
-    ("blob", CqlType::Blob),
-    ("boolean", CqlType::Boolean),
-    ("counter", CqlType::Counter),
-    ("date", CqlType::Date),
-    ("decimal", CqlType::Decimal),
-    ("double", CqlType::Double),
-    ("duration", CqlType::Duration),
-    ("float", CqlType::Float),
-    ("inet", CqlType::Inet),
-    ("int", CqlType::Int),
-    ("smallint", CqlType::Smallint),
-    ("text", CqlType::Text),
-    ("time", CqlType::Time),
-    ("timestamp", CqlType::Timestamp),
-    ("timeuuid", CqlType::Timeuuid),
-    ("tinyint", CqlType::Tinyint),
-    ("uuid", CqlType::Uuid),
-    ("varchar", CqlType::Text),
-    ("varint", CqlType::Varint),
-];
-
-/// The built-in type that a name means, if it is one: not in double quotes, without a keyspace.
+/// The built-in type that a name means, if it is one: not in double quotes, without a keyspace. `varchar` is another name of `text`.
 #[must_use]
 pub fn native(name: &TypeName) -> Option<CqlType> {
     match name {
         TypeName::Simple(name) if name.keyspace.is_none() && !name.name.quoted => {
-            NATIVE.iter().find(|(known, _)| *known == name.name.text).map(|(_, ty)| ty.clone())
+            let known = if name.name.text == "varchar" { "text" } else { name.name.text.as_str() };
+            SIMPLE.iter().find(|(simple, _)| *simple == known).map(|(_, ty)| ty.clone())
         }
         _ => None,
     }

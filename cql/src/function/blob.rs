@@ -3,39 +3,17 @@
 use std::sync::Arc;
 
 use skep_engine::CqlType;
+use skep_engine::model::types::SIMPLE;
 use skep_engine::model::validate::validate;
 
 use crate::error::CqlError;
 use crate::function::{Function, arg};
 use crate::value::type_name;
 
-/// Types with the name they have in these functions.
-const TYPES: [(&str, CqlType); 20] = [
-    ("ascii", CqlType::Ascii),
-    ("bigint", CqlType::Bigint),
-    ("boolean", CqlType::Boolean),
-    ("counter", CqlType::Counter),
-    ("date", CqlType::Date),
-    ("decimal", CqlType::Decimal),
-    ("double", CqlType::Double),
-    ("duration", CqlType::Duration),
-    ("float", CqlType::Float),
-    ("inet", CqlType::Inet),
-    ("int", CqlType::Int),
-    ("smallint", CqlType::Smallint),
-    ("text", CqlType::Text),
-    ("time", CqlType::Time),
-    ("timestamp", CqlType::Timestamp),
-    ("timeuuid", CqlType::Timeuuid),
-    ("tinyint", CqlType::Tinyint),
-    ("uuid", CqlType::Uuid),
-    ("varchar", CqlType::Text),
-    ("varint", CqlType::Varint),
-];
-
 pub(crate) fn functions() -> Vec<Arc<Function>> {
     let mut functions = Vec::new();
-    for (name, ty) in &TYPES {
+    let named = SIMPLE.iter().filter(|(_, ty)| *ty != CqlType::Blob);
+    for (name, ty) in named.chain([&("varchar", CqlType::Text)]) {
         for to_blob in [format!("{name}asblob"), format!("{name}_as_blob")] {
             functions.push(Function::strict(&to_blob, vec![ty.clone()], CqlType::Blob, |_, args| {
                 Ok(args.first().cloned().flatten())

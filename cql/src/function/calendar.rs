@@ -2,6 +2,7 @@
 //!
 //! `arithmetic` adds and subtracts with it, `floor` looks for the multiples of a duration.
 
+use skep_engine::model::calendar::{civil, days_from_civil, days_in_month};
 use skep_engine::{CqlDuration, Date, Timestamp};
 
 pub(crate) const MILLIS_PER_DAY: i64 = 86_400_000;
@@ -52,41 +53,6 @@ pub(crate) fn month_index(time: i64) -> i64 {
 /// The day that a timestamp is on, rounded towards 1970 as Cassandra does: -1 ms is on 1970-01-01.
 pub(crate) fn date_of(time: Timestamp) -> Date {
     Date::from_days_since_epoch((time.0 / MILLIS_PER_DAY) as i32)
-}
-
-fn days_in_month(year: i64, month: i64) -> i64 {
-    match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Days of 400 years, after which the calendar repeats.
-const ERA_DAYS: i64 = 146_097;
-/// Days from 0000-03-01 to 1970-01-01. Counted from a March, a leap day is the last of its year.
-const MARCH_OFFSET: i64 = 719_468;
-
-/// Days since 1970-01-01 of a day of the proleptic Gregorian calendar.
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era.wrapping_mul(ERA_DAYS).wrapping_add(day_of_era - MARCH_OFFSET)
-}
-
-/// Year, month and day of a number of days since 1970-01-01.
-fn civil(days: i64) -> (i64, i64, i64) {
-    let days = days + MARCH_OFFSET;
-    let (era, day_of_era) = (days.div_euclid(ERA_DAYS), days.rem_euclid(ERA_DAYS));
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / (ERA_DAYS - 1)) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * day_of_year + 2) / 153;
-    let month = (march_month + 2) % 12 + 1;
-    (era * 400 + year_of_era + i64::from(month <= 2), month, day_of_year - (153 * march_month + 2) / 5 + 1)
 }
 
 #[cfg(test)]

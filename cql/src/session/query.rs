@@ -8,10 +8,11 @@ use crate::error::Result;
 use crate::select::Batches;
 use crate::session::Session;
 use crate::session::plan::Prepared;
-use crate::session::rows::Row;
+use crate::session::rows::{Row, Shared};
 use crate::session::values::wrong_number;
 use crate::value::{Bound, ColumnSpec, Wire};
-use skep_engine::{Batch, Row as EngineRow};
+#[cfg(feature = "arrow")]
+use skep_engine::Batch;
 use std::sync::Arc;
 
 /// Rows of a page.
@@ -31,7 +32,7 @@ pub struct Rows<'s> {
 #[derive(Debug)]
 enum Source {
     /// The engine's batches; `next` is the row to come of the one in hand.
-    Batches { batches: Box<Batches>, places: Arc<[usize]>, batch: Option<Arc<Batch>>, next: usize },
+    Batches { batches: Box<Batches>, places: Arc<[usize]>, batch: Option<Arc<Shared>>, next: usize },
     /// Pages: the rest of the one in hand, and where the next begins.
     Pages { page: std::vec::IntoIter<Vec<Wire>>, state: Option<Vec<u8>> },
     /// Nothing more.
@@ -99,9 +100,12 @@ impl<'s> Rows<'s> {
 
     /// Puts the next batch into the hand; at the end takes the source away.
     fn read_batch(&mut self) -> Result<()> {
-        let Source::Batches { batches, batch, next, .. } = &mut self.source else { return Ok(()) };
+        let Source::Batches { batches, places, batch, next } = &mut self.source else { return Ok(()) };
         match batches.next_batch() {
-            Ok(Some(found)) => (*batch, *next) = (Some(found), 0),
+            Ok(Some(found)) => {
+                let (columns, places) = (Arc::clone(&self.columns), Arc::clone(places));
+                (*batch, *next) = (Some(Arc::new(Shared { columns, batch: found, places })), 0);
+            }
             ended => {
                 let parameters = Parameters::default();
                 let mut run = Run::new(&self.binds, 0, &parameters);
@@ -121,7 +125,9 @@ impl<'s> Rows<'s> {
             match &mut self.source {
                 Source::End => return Ok(None),
                 Source::Batches { batch, places, .. } => match batch.take() {
-                    Some(batch) => return Ok(Some(Part::Batch(batch, Arc::clone(places)))),
+                    Some(shared) => {
+                        return Ok(Some(Part::Batch(Arc::clone(&shared.batch), Arc::clone(places))));
+                    }
                     None => self.read_batch()?,
                 },
                 Source::Pages { page, state } => {
@@ -148,11 +154,10 @@ impl<'s> Rows<'s> {
         loop {
             match &mut self.source {
                 Source::End => return Ok(None),
-                Source::Batches { places, batch, next, .. } => {
-                    if let Some(batch) = batch.as_ref().filter(|batch| *next < batch.len()) {
-                        let row = EngineRow::new(batch, *next);
+                Source::Batches { batch, next, .. } => {
+                    if let Some(shared) = batch.as_ref().filter(|shared| *next < shared.batch.len()) {
                         *next += 1;
-                        return Ok(Some(Row::of_batch(Arc::clone(&self.columns), row, Arc::clone(places))));
+                        return Ok(Some(Row::of_batch(shared, *next - 1)));
                     }
                     self.read_batch()?;
                 }
@@ -172,6 +177,7 @@ impl<'s> Rows<'s> {
 impl Iterator for Rows<'_> {
     type Item = Result<Row>;
 
+    #[inline]
     fn next(&mut self) -> Option<Result<Row>> {
         let row = self.next_row();
         if row.is_err() {

@@ -5,7 +5,6 @@
 
 use crate::error::{CqlError, Result};
 use crate::value::{ColumnSpec, Wire};
-use skep_engine::Row as EngineRow;
 use skep_engine::model::bytes::Bytes;
 use skep_engine::model::codec;
 use skep_engine::read::column::CellRef;
@@ -20,35 +19,46 @@ use std::sync::Arc;
 
 /// A row of a result.
 #[derive(Clone, Debug)]
-pub struct Row {
-    columns: Arc<[ColumnSpec]>,
-    values: Values,
-}
+pub struct Row(Values);
 
 #[derive(Clone, Debug)]
 enum Values {
     /// In wire form.
-    Wires(Vec<Wire>),
-    /// In a batch; `places` are the batch's columns.
-    Batch { row: EngineRow, places: Arc<[usize]> },
+    Wires { columns: Arc<[ColumnSpec]>, values: Vec<Wire> },
+    /// In a batch, by number. What all rows of the batch share is counted once for each, so that a row costs little.
+    Batch { shared: Arc<Shared>, index: usize },
+}
+
+/// What the rows of a batch have in common.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) columns: Arc<[ColumnSpec]>,
+    pub(crate) batch: Arc<Batch>,
+    /// The batch's column for each of the result.
+    pub(crate) places: Arc<[usize]>,
 }
 
 impl Row {
     /// A row of these columns.
     #[must_use]
     pub fn new(columns: Arc<[ColumnSpec]>, values: Vec<Wire>) -> Self {
-        Self { columns, values: Values::Wires(values) }
+        Self(Values::Wires { columns, values })
     }
 
-    /// A row of a batch, whose columns `places` are those of the result.
-    pub(crate) fn of_batch(columns: Arc<[ColumnSpec]>, row: EngineRow, places: Arc<[usize]>) -> Self {
-        Self { columns, values: Values::Batch { row, places } }
+    /// Row `index` of a batch.
+    #[inline]
+    pub(crate) fn of_batch(shared: &Arc<Shared>, index: usize) -> Self {
+        Self(Values::Batch { shared: Arc::clone(shared), index })
     }
 
     /// Its columns.
     #[must_use]
+    #[inline]
     pub fn columns(&self) -> &[ColumnSpec] {
-        &self.columns
+        match &self.0 {
+            Values::Wires { columns, .. } => columns,
+            Values::Batch { shared, .. } => &shared.columns,
+        }
     }
 
     /// The wire form of a value; null too if there is no such column.
@@ -56,10 +66,10 @@ impl Row {
     /// # Errors
     /// Stored bytes that are no value of the column's type.
     pub fn wire(&self, place: usize) -> Result<Wire> {
-        match &self.values {
-            Values::Wires(values) => Ok(values.get(place).cloned().flatten()),
-            Values::Batch { row, places } => match places.get(place) {
-                Some(place) => Ok(row.batch().wire(*place, row.index())?),
+        match &self.0 {
+            Values::Wires { values, .. } => Ok(values.get(place).cloned().flatten()),
+            Values::Batch { shared, index } => match shared.places.get(place) {
+                Some(place) => Ok(shared.batch.wire(*place, *index)?),
                 None => Ok(None),
             },
         }
@@ -70,7 +80,7 @@ impl Row {
     /// # Errors
     /// `Invalid` without such a column, or if its value is none of the wanted type.
     pub fn get<T: FromCql>(&self, column: impl ColumnRef) -> Result<T> {
-        let place = column.place(&self.columns)?;
+        let place = column.place(self.columns())?;
         self.at(place)
     }
 
@@ -86,26 +96,40 @@ impl Row {
     ///
     /// # Errors
     /// `Invalid` if number or types of the columns are others.
+    #[inline]
     pub fn into<T: FromRow>(self) -> Result<T> {
         T::from_row(&self)
     }
 
+    #[inline]
     fn at<T: FromCql>(&self, place: usize) -> Result<T> {
-        let Some(column) = self.columns.get(place) else {
-            return Err(CqlError::invalid(format!("the result has no column number {place}")));
-        };
-        let value = match &self.values {
-            Values::Wires(values) => T::from_cql(values.get(place).and_then(Option::as_deref), &column.ty),
-            Values::Batch { row, places } => match places.get(place) {
-                Some(place) => T::from_batch(row.batch(), *place, row.index(), &column.ty),
+        let Some(column) = self.columns().get(place) else { return Err(no_column(place)) };
+        let value = match &self.0 {
+            Values::Wires { values, .. } => {
+                T::from_cql(values.get(place).and_then(Option::as_deref), &column.ty)
+            }
+            Values::Batch { shared, index } => match shared.places.get(place) {
+                Some(place) => T::from_batch(&shared.batch, *place, *index, &column.ty),
                 None => T::from_cql(None, &column.ty),
             },
         };
-        let named = |error: CqlError| {
-            CqlError::new(error.code(), format!("column {}: {}", column.name, error.message()))
-        };
-        value.map_err(named)
+        value.map_err(|error| in_column(&error, column))
     }
+}
+
+#[cold]
+fn other_number(have: usize, wanted: usize) -> CqlError {
+    CqlError::invalid(format!("a row of {have} columns cannot be read as {wanted} values"))
+}
+
+#[cold]
+fn no_column(place: usize) -> CqlError {
+    CqlError::invalid(format!("the result has no column number {place}"))
+}
+
+#[cold]
+fn in_column(error: &CqlError, column: &ColumnSpec) -> CqlError {
+    CqlError::new(error.code(), format!("column {}: {}", column.name, error.message()))
 }
 
 /// A column by name or by number (from 0).
@@ -163,10 +187,10 @@ pub trait FromRow: Sized {
 macro_rules! tuples {
     ($count:literal: $($name:ident $place:tt),+) => {
         impl<$($name: FromCql),+> FromRow for ($($name,)+) {
+            #[inline]
             fn from_row(row: &Row) -> Result<Self> {
-                if row.columns.len() != $count {
-                    let have = row.columns.len();
-                    return Err(CqlError::invalid(format!("a row of {have} columns cannot be read as {} values", $count)));
+                if row.columns().len() != $count {
+                    return Err(other_number(row.columns().len(), $count));
                 }
                 Ok(($(row.at::<$name>($place)?,)+))
             }

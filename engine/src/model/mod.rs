@@ -16,6 +16,7 @@ pub mod types;
 pub mod type_codec;
 pub mod type_text;
 pub mod numeric;
+pub mod calendar;
 pub mod time;
 pub mod duration;
 pub mod uuid;

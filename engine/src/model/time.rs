@@ -5,13 +5,14 @@
 //!
 //! # Not here
 //! The current time: this module reads no clock. The time zone of the machine: text without a zone is UTC, so that the
-//! same import gives the same rows everywhere. No calendar library: dates reach 5.8 million years, which none covers.
+//! same import gives the same rows everywhere. The calendar itself is in [`calendar`](crate::model::calendar).
 
 use std::fmt;
 use std::ops::{Add, Sub};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::error::{Error, Result};
+use crate::model::calendar::{civil, days_from_civil, days_in_month};
 
 const MILLIS_PER_DAY: i64 = 86_400_000;
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
@@ -320,41 +321,8 @@ fn civil_date(year: i64, month: i64, day: i64) -> Option<Date> {
     i32::try_from(days_from_civil(year, month, day)).ok().map(Date::from_days_since_epoch)
 }
 
-fn days_in_month(year: i64, month: i64) -> i64 {
-    match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Days of 400 years, after which the calendar repeats.
-const ERA_DAYS: i64 = 146_097;
-/// Days from 0000-03-01 to 1970-01-01. Counted from a March, a leap day is the last of its year.
-const MARCH_OFFSET: i64 = 719_468;
-
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * ERA_DAYS + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - MARCH_OFFSET
-}
-
-fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let days = days + MARCH_OFFSET;
-    let (era, day_of_era) = (days.div_euclid(ERA_DAYS), days.rem_euclid(ERA_DAYS));
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / (ERA_DAYS - 1)) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * day_of_year + 2) / 153;
-    let month = (march_month + 2) % 12 + 1;
-    let year = era * 400 + year_of_era + i64::from(month <= 2);
-    (year, month, day_of_year - (153 * march_month + 2) / 5 + 1)
-}
-
 fn write_civil(f: &mut fmt::Formatter<'_>, days: i64) -> fmt::Result {
-    let (year, month, day) = civil_from_days(days);
+    let (year, month, day) = civil(days);
     let sign = if year < 0 {
         "-"
     } else if year > 9999 {

@@ -100,7 +100,7 @@ impl UdtType {
 }
 
 /// The types that have neither parameters nor fields: name and type.
-pub(crate) const SIMPLE: [(&str, CqlType); 20] = [
+pub const SIMPLE: [(&str, CqlType); 20] = [
     ("ascii", CqlType::Ascii),
     ("bigint", CqlType::Bigint),
     ("blob", CqlType::Blob),
