@@ -159,9 +159,20 @@ tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13
 
 impl ToCql for Arg<'_> {
     fn to_cql(&self, ty: &CqlType) -> Result<Bound> {
-        match self {
-            Arg::Unset => Ok(Bound::Unset),
-            Arg::Null => Ok(Bound::Null),
+        let value = |bytes: &[u8]| Ok(Bound::Value(Bytes::new(bytes)));
+        match (self, ty) {
+            (Arg::Unset, _) => Ok(Bound::Unset),
+            (Arg::Null, _) => Ok(Bound::Null),
+            // The usual ones go without the detour over a buffer.
+            (Arg::Double(number), CqlType::Double) => value(&number.to_be_bytes()),
+            (Arg::Timestamp(time), CqlType::Timestamp) => value(&time.as_millis().to_be_bytes()),
+            (Arg::Int(number), CqlType::Bigint | CqlType::Counter) => value(&number.to_be_bytes()),
+            (Arg::Int(number), CqlType::Int) if i32::try_from(*number).is_ok() => {
+                value(&(*number as i32).to_be_bytes())
+            }
+            (Arg::Text(text), CqlType::Text) => value(text.as_bytes()),
+            (Arg::Date(date), CqlType::Date) => value(&date.0.to_be_bytes()),
+            (Arg::Float(number), CqlType::Float) => value(&number.to_be_bytes()),
             _ => {
                 let mut out = Vec::with_capacity(16);
                 // A collection is bound as one value, whatever the column makes of it.

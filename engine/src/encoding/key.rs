@@ -31,7 +31,8 @@ pub fn partition_key<W: AsRef<[u8]>>(schema: &TableSchema, wires: &[W]) -> Resul
             Bytes::new(single.as_ref())
         }
         parts => {
-            let mut key = Vec::new();
+            let bytes: usize = parts.iter().map(|part| part.as_ref().len() + 3).sum();
+            let mut key = Vec::with_capacity(bytes);
             composite::encode(parts.iter().map(AsRef::as_ref), &mut key).map_err(fail)?;
             Bytes::from(key)
         }
@@ -64,9 +65,9 @@ pub fn clustering<W: AsRef<[u8]>>(schema: &TableSchema, wires: &[W]) -> Result<C
             format!("the table has {} clustering columns, {} values were given", columns.len(), wires.len());
         return Err(Error::invalid(text).in_table(schema.full_name()));
     }
-    let total = wires.iter().map(|wire| wire.as_ref().len()).sum();
+    let total: usize = wires.iter().map(|wire| wire.as_ref().len()).sum();
     composite::check_key_bytes(total).map_err(|error| error.in_table(schema.full_name()))?;
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(total + 4 * wires.len());
     let mut faithful = true;
     for (column, wire) in columns.iter().zip(wires) {
         order::encode_component(wire.as_ref(), &column.ty, is_desc(column), &mut bytes).map_err(|error| {
