@@ -47,6 +47,9 @@ impl Code {
     }
 }
 
+/// The most characters of a line that an error shows.
+const SHOWN: usize = 160;
+
 /// A place in a statement's text. Lines and columns count from 1 and 0, as in Cassandra's messages; a column is a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -159,13 +162,14 @@ impl CqlError {
         if let Some(place) = self.place()
             && let Some(line) = statement.lines().nth(place.line.saturating_sub(1) as usize)
         {
+            // Of a long line what is around the place.
+            let column = place.column as usize;
+            let first = column.saturating_sub(SHOWN / 2);
+            let shown: String = line.chars().skip(first).take(SHOWN).collect();
             // Tabs stay tabs, so that the caret stands below its character whatever their width.
-            let lead: String = line
-                .chars()
-                .take(place.column as usize)
-                .map(|c| if c == '\t' { '\t' } else { ' ' })
-                .collect();
-            text.push_str(&format!("\n  {line}\n  {lead}^"));
+            let lead = shown.chars().take(column - first).map(|c| if c == '\t' { '\t' } else { ' ' });
+            let lead: String = lead.collect();
+            text.push_str(&format!("\n  {shown}\n  {lead}^"));
         }
         if let Some(hint) = self.hint_text() {
             text.push_str(&format!("\nhint: {hint}"));
@@ -221,6 +225,15 @@ mod tests {
         let error = CqlError::syntax(Place { line: 2, column: 3 }, "no viable alternative").hint("quote it");
         let text = error.render("SELECT a\n\tb, c");
         assert_eq!(text, "line 2:3 no viable alternative\n  \tb, c\n  \t  ^\nhint: quote it");
+    }
+
+    #[test]
+    fn of_a_long_line_the_part_around_the_place_is_shown() {
+        let line = format!("{}X{}", "a".repeat(500), "b".repeat(500));
+        let text = CqlError::syntax(Place { line: 1, column: 500 }, "here").render(&line);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1].len(), SHOWN + 2);
+        assert_eq!(lines[2].find('^'), lines[1].find('X'));
     }
 
     #[test]

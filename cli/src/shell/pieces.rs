@@ -20,26 +20,43 @@ pub(crate) struct Piece<'a> {
     pub(crate) complete: bool,
 }
 
-/// The pieces of `text`, in order.
-pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    loop {
-        at += blank(&text[at..]);
-        let rest = &text[at..];
-        if rest.is_empty() {
-            return found;
+/// The pieces of `text`, in order, each cut when it is asked for.
+pub(crate) fn pieces(text: &str) -> Pieces<'_> {
+    Pieces { rest: text, line: 1 }
+}
+
+/// See [`pieces`].
+pub(crate) struct Pieces<'a> {
+    rest: &'a str,
+    /// The line in which the rest begins. Counted on the way: scripts have a hundred thousand statements.
+    line: usize,
+}
+
+impl<'a> Pieces<'a> {
+    fn pass(&mut self, bytes: usize) {
+        let (passed, rest) = self.rest.split_at(bytes);
+        self.line += passed.matches('\n').count();
+        self.rest = rest;
+    }
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Piece<'a>;
+
+    fn next(&mut self) -> Option<Piece<'a>> {
+        loop {
+            self.pass(blank(self.rest));
+            if self.rest.is_empty() {
+                return None;
+            }
+            let (line, is_command) = (self.line, is_command(self.rest));
+            let (length, (text, complete)) =
+                if is_command { command(self.rest) } else { statement(self.rest) };
+            self.pass(length);
+            if !text.trim().is_empty() {
+                return Some(Piece { text, line, is_command, complete });
+            }
         }
-        let line = 1 + text[..at].matches('\n').count();
-        let (length, piece) = match is_command(rest) {
-            true => command(rest),
-            false => statement(rest),
-        };
-        let (text, complete) = piece;
-        if !text.trim().is_empty() {
-            found.push(Piece { text, line, is_command: is_command(rest), complete });
-        }
-        at += length;
     }
 }
 
@@ -105,7 +122,7 @@ mod tests {
     use super::*;
 
     fn texts(script: &str) -> Vec<(&str, usize, bool, bool)> {
-        pieces(script).into_iter().map(|p| (p.text, p.line, p.is_command, p.complete)).collect()
+        pieces(script).map(|p| (p.text, p.line, p.is_command, p.complete)).collect()
     }
 
     #[test]
@@ -137,6 +154,14 @@ mod tests {
                 ("SELECT 1", 6),
             ]
         );
+    }
+
+    #[test]
+    fn a_long_script_is_cut_in_one_pass() {
+        // With a look back at each statement this took minutes.
+        let script = "INSERT INTO t (a) VALUES (1);\n".repeat(100_000);
+        let last = pieces(&script).last();
+        assert_eq!(last.map(|piece| piece.line), Some(100_000));
     }
 
     #[test]

@@ -72,7 +72,7 @@ fn run_typed(
     editor: &mut Editor<Names, FileHistory>,
     typed: &mut String,
 ) -> Outcome<Next> {
-    let found = pieces(typed);
+    let found: Vec<_> = pieces(typed).collect();
     if found.is_empty() && typed.contains("/*") && !typed.contains("*/") {
         return Ok(Next::Go);
     }
