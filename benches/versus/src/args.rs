@@ -29,6 +29,8 @@ pub struct Args {
     pub report: PathBuf,
     /// File to `flock` around every child, for machines that others use too.
     pub lock: String,
+    /// Comma-separated workloads out of `W1` to `W9`; all when empty. W1 is part of those that need its rows.
+    pub only: String,
     /// Set for children only: what to do.
     pub role: String,
     /// Set for children only: on which engine.
@@ -70,6 +72,7 @@ impl Args {
             json: "results.json".into(),
             report: PathBuf::new(),
             lock: String::new(),
+            only: String::new(),
             role: String::new(),
             peer: String::new(),
         };
@@ -89,6 +92,7 @@ impl Args {
                 "--json" => args.json = value.into(),
                 "--report" => args.report = value.into(),
                 "--lock" => args.lock = value,
+                "--only" => args.only = value,
                 "--role" => args.role = value,
                 "--peer" => args.peer = value,
                 _ => panic!("unknown option {name}"),
@@ -107,11 +111,17 @@ impl Args {
         changed.collect()
     }
 
+    /// Whether `workload` is to run.
+    pub fn wants(&self, workload: &str) -> bool {
+        self.only.is_empty() || self.only.split(',').any(|name| name == workload)
+    }
+
     /// The command line of a child that plays `role` for `peer` in `dir`.
     pub fn child(&self, role: &str, peer: &str, dir: &Path) -> Vec<String> {
         let mut args = self.clone();
         let numbers = NUMBERS.iter().map(|(name, _, field)| (*name, field(&mut args).to_string()));
-        let words = [("--role", role), ("--peer", peer), ("--dir", dir.to_str().unwrap())];
+        let words =
+            [("--role", role), ("--peer", peer), ("--only", &self.only), ("--dir", dir.to_str().unwrap())];
         numbers
             .chain(words.map(|(name, value)| (name, value.to_string())))
             .flat_map(|(name, value)| [name.to_string(), value])
