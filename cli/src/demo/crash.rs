@@ -7,7 +7,7 @@
 //! # Not here
 //! A power cut: a killed process leaves the page cache alone. That is tested on a simulated disk that forgets what was not synced.
 
-use super::report::Checks;
+use super::checks::Checks;
 use super::show::{Show, bytes, grouped, per_second, time};
 use super::tables;
 use crate::failure::{Failure, Outcome};

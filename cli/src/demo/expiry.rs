@@ -1,8 +1,8 @@
 //! Ninety days later: the oldest days expire, and go as whole files.
 
+use super::checks::Checks;
 use super::hives::{DAYS, Truth};
 use super::queries;
-use super::report::Checks;
 use super::show::{Show, bytes, grouped, time};
 use super::stream::midnight_micros;
 use super::tables::{Apiary, TTL_DAYS};

@@ -14,6 +14,7 @@
 //! # Not here
 //! Several writers, or a sync of every write: the benches measure those.
 
+mod checks;
 mod crash;
 mod expiry;
 mod hives;
@@ -24,7 +25,8 @@ mod stream;
 mod tables;
 
 use crate::failure::{Failure, Outcome};
-use report::{Checks, Report, Verified};
+use checks::Checks;
+use report::{Report, Verified};
 use show::{Mode, Show};
 use skep::{Db, ManualClock, Options};
 use std::path::{Path, PathBuf};

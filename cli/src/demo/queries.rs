@@ -2,8 +2,8 @@
 //!
 //! Every answer is read to its last row. Where the source of the readings knows the answer, the store's is compared with it.
 
+use super::checks::Checks;
 use super::hives::{DAYS, FIRST_DAY, MINUTES_A_DAY, Random, Truth};
-use super::report::Checks;
 use super::show::{Show, align_right, grouped, new_table, time};
 use super::tables::Apiary;
 use crate::failure::Outcome;

@@ -1,5 +1,6 @@
 //! What remains of the tour: the figures that were measured, the claims that were checked, where to look next.
 
+use super::checks::Checks;
 use super::crash::Crash;
 use super::expiry::Expiry;
 use super::hives::Truth;
@@ -10,22 +11,6 @@ use crate::failure::Outcome;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// Claims, and whether they held.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Checks(Vec<(&'static str, bool)>);
-
-impl Checks {
-    /// Notes a claim.
-    pub(super) fn add(&mut self, claim: &'static str, held: bool) {
-        self.0.push((claim, held));
-    }
-
-    /// The first claim that did not hold.
-    pub(super) fn broken(&self) -> Option<&'static str> {
-        self.0.iter().find(|(_, held)| !held).map(|(claim, _)| *claim)
-    }
-}
 
 /// What `verify` found in the store of the tour.
 #[derive(Clone, Debug)]
@@ -66,7 +51,7 @@ impl Report {
         if !story {
             show.print(timings_table(&self.timings).to_string())?;
         }
-        for (claim, held) in &self.checks.0 {
+        for (claim, held) in self.checks.iter() {
             show.print(format!("  [{}] {claim}", if *held { "ok" } else { "BROKEN" }))?;
         }
         for problem in &self.verified.problems {
@@ -198,7 +183,7 @@ impl Report {
             })
             .collect();
         let checks: Vec<Value> =
-            self.checks.0.iter().map(|(claim, held)| json!({"claim": claim, "held": held})).collect();
+            self.checks.iter().map(|(claim, held)| json!({"claim": claim, "held": held})).collect();
         json!({
             "hives": self.hives,
             "rows": self.truth.rows,

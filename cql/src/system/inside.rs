@@ -11,7 +11,7 @@ use crate::system::schema_tables::text;
 use crate::system::views::{big, int};
 use skep_engine::compact::expired::Blocker;
 use skep_engine::compact::settings::CompactionOptions;
-use skep_engine::compact::strategy::TaskKind;
+use skep_engine::compact::task::TaskKind;
 use skep_engine::encoding::key;
 use skep_engine::model::key::DecoratedKey;
 use skep_engine::model::life::NEVER;

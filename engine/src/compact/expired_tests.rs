@@ -1,7 +1,8 @@
 //! Which files may go whole, and what keeps the others.
 
 use super::*;
-use crate::compact::strategy::{TaskKind, pick};
+use crate::compact::strategy::pick;
+use crate::compact::task::TaskKind;
 use crate::compact::testing::{MICROS, Table, card, expiring, options};
 use crate::model::clustering::ClusteringRange;
 use crate::model::key::DecoratedKey;

@@ -8,7 +8,7 @@
 
 use crate::compact::purge::Purged;
 use crate::compact::settings::TombstoneOptions;
-use crate::compact::strategy::{Task, TaskKind};
+use crate::compact::task::{Task, TaskKind};
 use crate::sstable::meta::{FileId, FileMeta};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -128,7 +128,7 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compact::strategy::{Reason, task};
+    use crate::compact::task::{Reason, task};
 
     fn record(kind: TaskKind, purged: Purged, error: Option<String>) -> Record {
         Record {

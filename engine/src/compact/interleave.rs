@@ -8,8 +8,8 @@
 //! # Invariants
 //! 1. The output is what [`Merge`](crate::read::merge::Merge) and [`Purge`](crate::compact::purge::Purge) would give for the same segment.
 
-use crate::compact::job::Progress;
 use crate::compact::output::Rolling;
+use crate::compact::progress::Progress;
 use crate::error::{Error, Result};
 use crate::model::clustering::Bound;
 use crate::model::fragment::Fragment;

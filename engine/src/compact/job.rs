@@ -17,12 +17,13 @@ use crate::compact::history::Record;
 use crate::compact::interleave::{Input, interleave};
 use crate::compact::output::{OutputPlan, Outputs, Rolling};
 use crate::compact::pace::{Cancel, Pace};
+use crate::compact::progress::Progress;
 use crate::compact::purge::{Outside, Purge, Purged};
 use crate::compact::segments::{Part, Segment, Segments};
 use crate::compact::settings::Windows;
 use crate::compact::split::Splitter;
-use crate::compact::strategy::{Task, TaskKind};
 use crate::compact::stream::BlockStream;
+use crate::compact::task::{Task, TaskKind};
 use crate::env::Env;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::fragment::Fragment;
@@ -37,7 +38,6 @@ use crate::sstable::reader::SsTable;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A block with fewer bytes and fewer than half the items of a full one is not copied but filled up: else
@@ -78,37 +78,6 @@ pub struct Job<'a> {
     pub progress: &'a Progress,
 }
 
-/// How far a compaction has come; other threads may look at any time.
-#[derive(Debug, Default)]
-pub struct Progress {
-    total: AtomicU64,
-    read: AtomicU64,
-    items: AtomicU64,
-}
-
-impl Progress {
-    /// Bytes of all inputs.
-    pub fn total_bytes(&self) -> u64 {
-        self.total.load(Ordering::Relaxed)
-    }
-
-    /// Bytes of the inputs' blocks that were read.
-    pub fn read_bytes(&self) -> u64 {
-        self.read.load(Ordering::Relaxed)
-    }
-
-    /// Rows and range bounds that were read.
-    pub fn items(&self) -> u64 {
-        self.items.load(Ordering::Relaxed)
-    }
-
-    /// Counts a block. (Plain counters: nothing else is published by them.)
-    pub(crate) fn add_read(&self, bytes: u64, items: u64) {
-        self.read.fetch_add(bytes, Ordering::Relaxed);
-        self.items.fetch_add(items, Ordering::Relaxed);
-    }
-}
-
 /// A compaction that is under way.
 #[derive(Clone, Debug)]
 pub struct Running {
@@ -139,7 +108,7 @@ pub struct Outcome {
 pub fn run(job: &Job<'_>) -> Result<Outcome> {
     let began = job.env.monotonic_nanos();
     let bytes = job.inputs.iter().map(|input| input.meta().size_bytes).sum();
-    job.progress.total.store(bytes, Ordering::Relaxed);
+    job.progress.expect(bytes);
     check_inputs(job)?;
     let mut done = Done::default();
     if job.task.kind != TaskKind::DropExpired {

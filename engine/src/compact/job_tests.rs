@@ -3,7 +3,7 @@
 use super::*;
 use crate::compact::outside::{Asked, Both, FilesOutside};
 use crate::compact::purge::Nothing;
-use crate::compact::strategy::{Reason, task};
+use crate::compact::task::{Reason, task};
 use crate::encoding::order::encode_component;
 use crate::env::sim::{Failure, SimDisk};
 use crate::env::{Random, sstable_path};
@@ -19,6 +19,7 @@ use crate::model::types::CqlType;
 use crate::sstable::cache::BlockCache;
 use crate::sstable::writer::{SsTableWriter, WriterOptions};
 use proptest::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const GRACE: i64 = 10;
 const STATIC: ColumnId = ColumnId(2);

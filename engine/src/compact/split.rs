@@ -1,6 +1,6 @@
 //! Distributes a sorted stream over one writer per window of write time.
 //!
-//! Flushes of tables with time windows and [`TaskKind::Split`](crate::compact::strategy::TaskKind::Split) go through it, so that a late
+//! Flushes of tables with time windows and [`TaskKind::Split`](crate::compact::task::TaskKind::Split) go through it, so that a late
 //! row never stretches a file over two windows and an expired window can go as a file. Each part goes by its own write
 //! time: the cells of a row that was written in two windows part company, and reads merge them again.
 //!

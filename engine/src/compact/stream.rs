@@ -3,7 +3,7 @@
 //! Unlike a scan of the file it begins with a partition also where the first block only continues one, since the
 //! merge has to know which partition it is in.
 
-use crate::compact::job::Progress;
+use crate::compact::progress::Progress;
 use crate::error::Result;
 use crate::model::fragment::Fragment;
 use crate::model::key::DecoratedKey;

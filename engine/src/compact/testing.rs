@@ -1,8 +1,10 @@
 //! Cards of files and inputs for strategies, as the tests of this directory need them.
 
 use crate::compact::history::History;
+use crate::compact::input::StrategyInput;
 use crate::compact::settings::CompactionOptions;
-use crate::compact::strategy::{StrategyInput, Task, TaskKind, pick};
+use crate::compact::strategy::pick;
+use crate::compact::task::{Task, TaskKind};
 use crate::model::clustering::ClusteringRange;
 use crate::model::key::DecoratedKey;
 use crate::model::life::NEVER;

@@ -7,8 +7,9 @@
 //! Cassandra prefers the bucket that is read most ("hotness"). That needs read counters per file; here the bucket with
 //! most files comes first, among equals that of the smaller files, which frees most files for least work.
 
+use crate::compact::input::StrategyInput;
 use crate::compact::settings::TieredOptions;
-use crate::compact::strategy::{Reason, StrategyInput, Task, TaskKind, task};
+use crate::compact::task::{Reason, Task, TaskKind, task};
 use crate::sstable::meta::{FileId, FileMeta};
 use std::sync::Arc;
 

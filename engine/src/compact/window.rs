@@ -12,8 +12,9 @@
 //! Flushes are split by window ([`crate::compact::split`]), so such files come only from before an ALTER to this
 //! strategy. They are split first. (Cassandra leaves them; they keep expired data until their newest row expires.)
 
+use crate::compact::input::StrategyInput;
 use crate::compact::settings::WindowOptions;
-use crate::compact::strategy::{Reason, StrategyInput, Task, TaskKind, task};
+use crate::compact::task::{Reason, Task, TaskKind, task};
 use crate::compact::tiered;
 use crate::sstable::meta::FileMeta;
 use std::collections::BTreeMap;

@@ -1,14 +1,11 @@
-//! Opening a store: settings and components in, [`Db`] out.
+//! What a store is opened with: settings and components. `open` opens it.
 
-use crate::db::Db;
-use crate::db::open;
-use crate::env::{Clock, Env, OsEnv};
-use crate::error::Result;
+use crate::env::{Clock, Env};
 use crate::options::{Options, SyncMode};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Made by [`Db::builder`].
+/// Made by [`Db::builder`](crate::Db::builder), used up by [`Builder::open`].
 #[derive(Debug)]
 pub struct Builder {
     pub(crate) path: PathBuf,
@@ -85,20 +82,5 @@ impl Builder {
         self.read_only = true;
         self.options.create = false;
         self
-    }
-
-    /// Opens the store: takes its lock, reads the manifest, replays the log.
-    ///
-    /// # Errors
-    /// `Busy` while another process has it open, `NotFound` where there is none (and none is to be made), `Unsupported`
-    /// for a directory that is no store of this version, `Corrupt` for a damaged one, `Invalid` for wrong settings.
-    pub fn open(self) -> Result<Db> {
-        self.options.validate()?;
-        let env: Arc<dyn Env> = match (&self.env, &self.clock) {
-            (Some(env), _) => Arc::clone(env),
-            (None, Some(clock)) => Arc::new(OsEnv::with_clock(Arc::clone(clock))),
-            (None, None) => Arc::new(OsEnv::new()),
-        };
-        open::open(self, env)
     }
 }

@@ -10,12 +10,15 @@
 
 use crate::compact::expired::{Blocked, ClockGuard, ClockVerdict, Unflushed};
 use crate::compact::history::{History, Record};
-use crate::compact::job::{self, Job, Progress, Running};
+use crate::compact::input::StrategyInput;
+use crate::compact::job::{self, Job, Running};
 use crate::compact::outside::{Both, FilesOutside};
 use crate::compact::pace::{Cancel, Pace};
+use crate::compact::progress::Progress;
 use crate::compact::purge::Outside;
 use crate::compact::settings::CompactionOptions;
-use crate::compact::strategy::{self, StrategyInput, Task};
+use crate::compact::strategy;
+use crate::compact::task::Task;
 use crate::db::Inner;
 use crate::db::files::discard_unless_installed;
 use crate::db::worker::guarded;

@@ -19,7 +19,7 @@ use crate::db::locks::Locks;
 use crate::db::stats::{Counters, Opened};
 use crate::db::worker::Workers;
 use crate::db::{Db, Inner, Replayed};
-use crate::env::{DataDir, Env, UniqueMicros, is_temporary, parse_sstable};
+use crate::env::{DataDir, Env, OsEnv, UniqueMicros, is_temporary, parse_sstable};
 use crate::error::{Error, Result};
 use crate::manifest::directory::{Found, inspect};
 use crate::manifest::version::Version;
@@ -35,8 +35,25 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+impl Builder {
+    /// Opens the store: takes its lock, reads the manifest, replays the log.
+    ///
+    /// # Errors
+    /// `Busy` while another process has it open, `NotFound` where there is none (and none is to be made), `Unsupported`
+    /// for a directory that is no store of this version, `Corrupt` for a damaged one, `Invalid` for wrong settings.
+    pub fn open(self) -> Result<Db> {
+        self.options.validate()?;
+        let env: Arc<dyn Env> = match (&self.env, &self.clock) {
+            (Some(env), _) => Arc::clone(env),
+            (None, Some(clock)) => Arc::new(OsEnv::with_clock(Arc::clone(clock))),
+            (None, None) => Arc::new(OsEnv::new()),
+        };
+        open(self, env)
+    }
+}
+
 /// Opens what `builder` describes on `env`.
-pub(crate) fn open(builder: Builder, env: Arc<dyn Env>) -> Result<Db> {
+fn open(builder: Builder, env: Arc<dyn Env>) -> Result<Db> {
     let started = env.monotonic_nanos();
     let dir = DataDir::new(&builder.path);
     let options = builder.options;

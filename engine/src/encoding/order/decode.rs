@@ -5,6 +5,7 @@
 //!    exception is a decimal at the lower end of the scale, which is limited to what a key can hold.
 
 use crate::encoding::order::number;
+use crate::encoding::order::reader::{Reader, cut_short};
 use crate::encoding::order::{EMPTY, END, ESCAPE, NULL, SIGN_32, SIGN_64, TERMINATOR, VALUE, join};
 use crate::error::{Error, Result};
 use crate::model::types::CqlType;
@@ -51,13 +52,7 @@ pub fn component_length(bytes: &[u8], ty: &CqlType, descending: bool) -> Result<
     }
 }
 
-/// Reads bytes that are complemented as a whole, or not at all.
-pub(super) struct Reader<'a> {
-    rest: &'a [u8],
-    mask: u8,
-}
-
-impl<'a> Reader<'a> {
+impl Reader<'_> {
     fn value(&mut self, ty: &CqlType, out: &mut Vec<u8>) -> Result<()> {
         if let CqlType::Frozen(inner) = ty {
             return self.value(inner, out);
@@ -180,44 +175,6 @@ impl<'a> Reader<'a> {
             }
         }
     }
-
-    pub(super) fn byte(&mut self) -> Result<u8> {
-        let (byte, rest) = self.rest.split_first().ok_or_else(cut_short)?;
-        self.rest = rest;
-        Ok(byte ^ self.mask)
-    }
-
-    pub(super) fn fixed<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let (bytes, rest) = self.rest.split_first_chunk::<N>().ok_or_else(cut_short)?;
-        self.rest = rest;
-        Ok(bytes.map(|byte| byte ^ self.mask))
-    }
-
-    /// The next `length` bytes, not yet complemented, and the mask that complements them.
-    pub(super) fn take(&mut self, length: usize) -> Result<(&'a [u8], u8)> {
-        let (bytes, rest) = self.rest.split_at_checked(length).ok_or_else(cut_short)?;
-        self.rest = rest;
-        Ok((bytes, self.mask))
-    }
-
-    /// From here on bytes are complemented once more (the body of a negative decimal).
-    pub(super) fn complement(&mut self) {
-        self.mask = !self.mask;
-    }
-
-    fn accept(&mut self, mark: u8) -> bool {
-        match self.rest.split_first() {
-            Some((byte, rest)) if byte ^ self.mask == mark => {
-                self.rest = rest;
-                true
-            }
-            _ => false,
-        }
-    }
-}
-
-fn cut_short() -> Error {
-    Error::malformed("a key component is cut short")
 }
 
 fn timeuuid(ordered: [u8; 16]) -> [u8; 16] {

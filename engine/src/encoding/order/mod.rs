@@ -29,8 +29,9 @@
 //! # Not here
 //! Checks of text: the caller has validated the value, and brought sets and maps into their order (`codec::normalize`).
 
-mod decode;
+mod reader;
 mod number;
+mod decode;
 
 use crate::error::{Error, Result};
 use crate::model::types::CqlType;

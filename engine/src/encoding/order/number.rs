@@ -17,7 +17,7 @@
 
 use num_bigint::BigInt;
 
-use crate::encoding::order::decode::Reader;
+use crate::encoding::order::reader::Reader;
 use crate::error::{Error, Result};
 use crate::model::numeric::Decimal;
 use crate::model::types::CqlType;
