@@ -11,8 +11,8 @@ use crate::model::clustering::{Bound, Clustering, ClusteringRange};
 use crate::model::key::{DecoratedKey, TokenRange};
 use crate::model::row::Row as StoredRow;
 use crate::model::schema::TableSchema;
-use crate::read;
 use crate::read::batch::Row;
+use crate::read::point::{RowKey, read_in_files, read_row_at};
 use crate::read::query::{Projection, Query};
 use crate::read::snapshot::Snapshot;
 use crate::read::versions::{self, Candidate, Fragments};
@@ -56,7 +56,8 @@ impl TableSnapshot {
     /// # Errors
     /// As [`TableSnapshot::get`].
     pub fn get_columns(&self, key: &[Arg<'_>], columns: &Arc<Projection>) -> Result<Option<Row>> {
-        get_row(self.snapshot.view(), self.snapshot.seq(), key, columns, self.now)
+        let (view, seq) = (self.snapshot.view(), self.snapshot.seq());
+        with_row_key(columns.schema(), key, |key| read_row_at(view, seq, key, columns, || self.now))
     }
 
     /// Rows of one partition: `partition` is its key (`&row![...]`), `range` is `..`, `t0..t1`, `t0..=t1`, `t0..`, or a
@@ -161,15 +162,13 @@ thread_local! {
     static KEY: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// The row with primary key `key` in a view, for a reader that has pinned `seq`.
-fn get_row(
-    view: &TableView,
-    seq: u64,
+/// Has `read` look for the row with primary key `key`, of a table of `schema`.
+#[inline]
+fn with_row_key<T>(
+    schema: &TableSchema,
     key: &[Arg<'_>],
-    columns: &Arc<Projection>,
-    now: i64,
-) -> Result<Option<Row>> {
-    let schema = columns.schema();
+    read: impl FnOnce(&RowKey<'_>) -> Result<T>,
+) -> Result<T> {
     let parts = schema.partition_key().len();
     if key.len() != parts + schema.clustering().len() {
         return Err(wrong_key(schema, key.len()));
@@ -177,12 +176,12 @@ fn get_row(
     let mut buffer = KEY.take();
     buffer.clear();
     let bound = bind::partition_key(schema, &key[..parts], &mut buffer).and_then(|()| {
-        let partition = DecoratedKey::new(&buffer);
+        let partition = DecoratedKey::hashed(&buffer);
         Ok((partition, bind::clustering(schema, &key[parts..], &mut buffer)?))
     });
     KEY.set(buffer);
-    let (partition, clustering) = bound?;
-    read::point::read_row_at(view, seq, &partition, clustering.order(), columns, now)
+    let ((partition, hash), clustering) = bound?;
+    read(&RowKey { partition: &partition, hash, clustering: clustering.order() })
         .map_err(|error| error.in_table(schema.full_name()))
 }
 
@@ -210,14 +209,40 @@ impl Table {
     /// As [`TableSnapshot::get`].
     pub fn get(&self, key: &[Arg<'_>]) -> Result<Option<Row>> {
         let inner = self.inner();
+        let now = || inner.now_seconds();
+        if let Some(row) = self.get_in_files(key, now)? {
+            return Ok(row);
+        }
         loop {
             // As `Snapshot::take` does, without what a longer read needs.
             let pin = inner.commit.pins.pin();
             let view = self.state().view();
             if view.flushed_seq <= pin.seq() {
                 let columns = self.all_columns(&view.schema);
-                return get_row(&view, pin.seq(), key, &columns, inner.now_seconds());
+                return with_row_key(&view.schema, key, |key| {
+                    read_row_at(&view, pin.seq(), key, &columns, now)
+                });
             }
+        }
+    }
+
+    /// [`Table::get`] while nothing is in memory and the files alone can tell: they do not change, so that nothing has to be pinned. `None`
+    /// if it takes more.
+    #[inline]
+    fn get_in_files(&self, key: &[Arg<'_>], now: impl Fn() -> i64) -> Result<Option<Option<Row>>> {
+        let view = self.state().glance();
+        // What is in files written since opening has to be published: see `Snapshot`.
+        if view.flushed_seq > self.inner().commit.pins.visible()
+            || view.memtables().any(|memtable| !memtable.is_empty())
+        {
+            return Ok(None);
+        }
+        let known = self.known_columns();
+        match &*known {
+            Some(columns) if Arc::ptr_eq(columns.schema(), &view.schema) => {
+                with_row_key(&view.schema, key, |key| read_in_files(&view, key, columns, now))
+            }
+            _ => Ok(None),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::read::query::Projection;
 use crate::write::batch::{SchemaOf, WriteBatch};
 use crate::write::tables::TableState;
 use crate::write::times::With;
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwapOption, Guard};
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -48,6 +48,12 @@ impl Table {
                 columns
             }
         }
+    }
+
+    /// What [`Table::all_columns`] gave last, for a short look.
+    #[inline]
+    pub(crate) fn known_columns(&self) -> Guard<Option<Arc<Projection>>> {
+        self.columns.load()
     }
 
     /// The store it belongs to.

@@ -54,6 +54,17 @@ pub fn partition_wires(schema: &TableSchema, key: &[u8]) -> Result<Vec<Bytes>> {
     }
 }
 
+/// The value of partition-key column `index` out of a serialised key.
+///
+/// # Errors
+/// `Corrupt` if the key is no composite of so many columns.
+pub fn partition_wire<'a>(schema: &TableSchema, key: &'a [u8], index: usize) -> Result<&'a [u8]> {
+    match schema.partition_key().len() {
+        1 => Ok(key),
+        _ => composite::component(key, index),
+    }
+}
+
 /// The clustering, or the prefix of one, made of one wire for each of the first clustering columns.
 ///
 /// # Errors

@@ -121,6 +121,12 @@ impl Bound {
     #[inline]
     pub fn cmp_row(&self, row: &[u8]) -> Ordering {
         let prefix = self.prefix();
+        // Most pairs differ in their first eight bytes, which are compared as one number.
+        if let (Some(own), Some(other)) = (prefix.first_chunk::<8>(), row.first_chunk::<8>())
+            && own != other
+        {
+            return u64::from_be_bytes(*own).cmp(&u64::from_be_bytes(*other));
+        }
         match row.len() >= prefix.len() && row[..prefix.len()] == *prefix {
             true if self.is_after() => Ordering::Greater,
             true => Ordering::Less,

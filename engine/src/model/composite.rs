@@ -46,17 +46,10 @@ fn too_long(total: usize) -> Error {
 pub fn decode(bytes: &[u8], count: usize) -> Result<Vec<&[u8]>> {
     let mut components = Vec::with_capacity(count.min(bytes.len() / 3 + 1));
     let mut rest = bytes;
-    while let Some((length, after)) = rest.split_first_chunk::<2>() {
-        let split = after.split_at_checked(u16::from_be_bytes(*length).into());
-        let (component, after) = split.ok_or_else(|| malformed(components.len(), "is cut short"))?;
-        rest = match after.split_first() {
-            Some((0, after)) => after,
-            _ => return Err(malformed(components.len(), "does not end in byte 0")),
-        };
+    while !rest.is_empty() {
+        let (component, after) = split_first(rest, components.len())?;
         components.push(component);
-    }
-    if !rest.is_empty() {
-        return Err(malformed(components.len(), "is cut short"));
+        rest = after;
     }
     if components.len() != count {
         let found = components.len();
@@ -65,6 +58,30 @@ pub fn decode(bytes: &[u8], count: usize) -> Result<Vec<&[u8]>> {
         )));
     }
     Ok(components)
+}
+
+/// Component `index` of a composite, without a look at those behind it.
+///
+/// # Errors
+/// `Corrupt` for bytes that do not begin with so many components.
+pub fn component(bytes: &[u8], index: usize) -> Result<&[u8]> {
+    let mut rest = bytes;
+    for before in 0..index {
+        rest = split_first(rest, before)?.1;
+    }
+    Ok(split_first(rest, index)?.0)
+}
+
+/// The first component of `bytes`, number `index` of its key, and what follows it.
+#[inline]
+fn split_first(bytes: &[u8], index: usize) -> Result<(&[u8], &[u8])> {
+    let length = bytes.split_first_chunk::<2>();
+    let split = length.and_then(|(len, after)| after.split_at_checked(u16::from_be_bytes(*len).into()));
+    let (component, after) = split.ok_or_else(|| malformed(index, "is cut short"))?;
+    match after.split_first() {
+        Some((0, after)) => Ok((component, after)),
+        _ => Err(malformed(index, "does not end in byte 0")),
+    }
 }
 
 /// Checks what [`decode`] would decode, and the limit on its bytes.
@@ -82,7 +99,7 @@ fn malformed(index: usize, what: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::{any, prop_assert_eq, proptest};
+    use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
     #[test]
     fn the_bytes_are_cassandras() {
@@ -108,12 +125,18 @@ mod tests {
             encode(parts.iter().map(Vec::as_slice), &mut out).unwrap();
             prop_assert_eq!(decode(&out, parts.len()).unwrap(), parts.iter().map(Vec::as_slice).collect::<Vec<_>>());
             assert!(decode(&out, parts.len() + 1).is_err());
+            for (index, part) in parts.iter().enumerate() {
+                prop_assert_eq!(component(&out, index).unwrap(), part);
+            }
+            assert!(component(&out, parts.len()).is_err());
             assert!(decode(&out[..out.len() - 1], parts.len()).is_err());
         }
 
         #[test]
         fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..30)) {
-            let _ = validate(&bytes, 2);
+            let whole = decode(&bytes, 2);
+            let parts = [component(&bytes, 0), component(&bytes, 1)];
+            prop_assert!(whole.is_err() || parts.iter().all(|part| part.is_ok()));
         }
     }
 }

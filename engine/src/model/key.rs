@@ -1,7 +1,7 @@
 //! Partition keys and their place on the token ring.
 
 use crate::model::bytes::Bytes;
-use crate::model::token::Token;
+use crate::model::token::{Token, hash128};
 use std::cmp::Ordering;
 
 /// A partition key with its token: what partitions are ordered by (token, then key bytes unsigned).
@@ -21,6 +21,13 @@ impl DecoratedKey {
     #[inline]
     pub fn new(key: &[u8]) -> Self {
         Self { token: Token::of(key), key: Bytes::new(key) }
+    }
+
+    /// The key, and the [`hash128`] that its token is half of: filters ask for the whole.
+    #[inline]
+    pub fn hashed(key: &[u8]) -> (Self, (u64, u64)) {
+        let hash = hash128(key);
+        (Self { token: Token::from_hash(key, hash), key: Bytes::new(key) }, hash)
     }
 }
 

@@ -38,6 +38,18 @@ impl Batch {
         Self { columns: head.columns.clone(), key: head.key.clone(), values, rows, last, now: head.now }
     }
 
+    /// The batch of one row of partition `key`, which stands at `last`.
+    #[inline]
+    pub(crate) fn of_row(
+        columns: &Arc<Projection>,
+        key: &DecoratedKey,
+        values: Vec<Column>,
+        last: Clustering,
+        now: i64,
+    ) -> Self {
+        Self { columns: Arc::clone(columns), key: key.clone(), values, rows: 1, last, now }
+    }
+
     /// Number of rows, at least one.
     pub fn len(&self) -> usize {
         self.rows

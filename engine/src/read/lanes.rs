@@ -40,11 +40,14 @@ pub(crate) struct LaneMap {
     fit: bool,
 }
 
+/// What a column of the result is in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LaneOf {
+pub(crate) enum LaneOf {
     /// Partition key or static column.
     Head,
+    /// The clustering column of this number.
     Clustering(usize),
+    /// The regular column in this slot.
     Slot(usize),
     /// Added after the file was written.
     Absent,
@@ -116,6 +119,12 @@ impl LaneMap {
     /// The columns to read of a row that is built.
     pub(crate) fn projection(&self) -> &BlockProjection {
         &self.projection
+    }
+
+    /// What column `at` of the result is in the file.
+    #[inline]
+    pub(crate) fn lane(&self, at: usize) -> LaneOf {
+        self.columns.get(at).copied().unwrap_or(LaneOf::Absent)
     }
 
     /// The file's slot of column `at` of the result, if it is a regular one that the file has.
@@ -207,11 +216,8 @@ pub(crate) fn live_rows(run: &Run, lanes: &LaneMap, now: i64) -> Result<Option<R
             return Ok(None);
         }
     }
-    if block.has_row_ttls() {
-        let lives = block.lives()?;
-        if !lives.all_live(now) && items.clone().any(|item| !lives.of(item).is_live(now)) {
-            return Ok(None);
-        }
+    if !block.all_live(items.clone(), now)? {
+        return Ok(None);
     }
     Ok(Some(rows))
 }

@@ -36,6 +36,7 @@ pub(crate) mod gather;
 pub(crate) mod partition;
 pub(crate) mod scan;
 pub mod reader;
+pub(crate) mod row;
 pub mod point;
 pub mod versions;
 pub mod why;

@@ -1,6 +1,6 @@
 //! One row by its full key: no slices, no merge of streams.
 //!
-//! A row that one file alone has, with nothing deleted about it, is handed out as a view of the file's block. Otherwise
+//! A row that one file alone has, with nothing deleted about it, is taken out of the file's block as it stands. Otherwise
 //! the versions of the row and the deletions over its place are collected from every source, newest first. A file is not
 //! opened if the row found so far cannot change any more: it exists by its marker, has a cell of every column that is asked for, and all
 //! of that is newer than anything in the file. Then neither values nor deletions of the file could win.
@@ -19,12 +19,23 @@ use crate::read::builder::{BatchBuilder, PartitionHead};
 use crate::read::lanes::{LaneMap, batch_of_run};
 use crate::read::query::{Projection, TombstoneLimits};
 use crate::read::resolve::{Counts, Resolver};
+use crate::read::row::{are_dense, row_of_item};
 use crate::read::snapshot::Snapshot;
 use crate::read::source::Run;
-use crate::sstable::point::{Found as FoundInFile, SoughtRow};
+use crate::sstable::point::{Found as FoundInFile, RowBlock, SoughtRow};
 use crate::sstable::reader::SsTable;
 use crate::view::TableView;
 use std::sync::Arc;
+
+/// The key of a row that is looked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowKey<'a> {
+    pub(crate) partition: &'a DecoratedKey,
+    /// The [`hash128`] of the partition's key.
+    pub(crate) hash: (u64, u64),
+    /// Byte-comparable, all columns.
+    pub(crate) clustering: &'a [u8],
+}
 
 /// The row of partition `key` at `clustering` (byte-comparable, all columns) as it is seen at second `now`.
 ///
@@ -37,59 +48,79 @@ pub fn read_row(
     columns: &Arc<Projection>,
     now: i64,
 ) -> Result<Option<Row>> {
-    read_row_at(snapshot.view(), snapshot.seq(), key, clustering, columns, now)
+    let row = RowKey { partition: key, hash: hash128(&key.key), clustering };
+    read_row_at(snapshot.view(), snapshot.seq(), &row, columns, || now)
 }
 
-/// [`read_row`] of a view, for a reader that has pinned `seq` before it took the view and holds the pin.
+/// [`read_row`] of a view, for a reader that has pinned `seq` before it took the view and holds the pin. The second is asked for once
+/// there is something to see.
 pub(crate) fn read_row_at(
     view: &TableView,
     seq: u64,
-    key: &DecoratedKey,
-    clustering: &[u8],
+    key: &RowKey<'_>,
     columns: &Arc<Projection>,
-    now: i64,
+    now: impl Fn() -> i64,
 ) -> Result<Option<Row>> {
-    match read_alone(view, key, clustering, columns, now)? {
-        Some(row) => Ok(row),
-        None => read_merged(view, seq, key, clustering, columns, now),
+    let partition = key.partition;
+    let has =
+        |memtable: &Memtable| !memtable.is_empty() && memtable.get(partition.token, &partition.key).is_some();
+    if !view.memtables().any(|memtable| has(memtable))
+        && let Some(row) = read_in_files(view, key, columns, &now)?
+    {
+        return Ok(row);
     }
+    read_merged(view, seq, key, columns, now())
 }
 
-/// The usual case: no memtable has the partition, one file at most has the row, and nothing is deleted or expired. The row is then a view of
-/// a block's lanes. `None` if that is not so.
-fn read_alone(
+/// The usual case: no memtable has the partition (which is for the caller to know), one file at most has the row, and nothing is deleted or
+/// expired. `None` if that is not so.
+///
+/// # Errors
+/// As [`read_row`].
+pub(crate) fn read_in_files(
     view: &TableView,
-    key: &DecoratedKey,
-    clustering: &[u8],
+    key: &RowKey<'_>,
     columns: &Arc<Projection>,
-    now: i64,
+    now: impl Fn() -> i64,
 ) -> Result<Option<Option<Row>>> {
-    let has = |memtable: &Memtable| !memtable.is_empty() && memtable.get(key.token, &key.key).is_some();
-    if !columns.statics().is_empty() || view.memtables().any(|memtable| has(memtable)) {
+    if !columns.statics().is_empty() {
         return Ok(None);
     }
     let (mut sought, mut found) = (None, None);
-    for file in view.files.iter().filter(|file| file.meta().covers(key)) {
-        let (sought, hash) = sought
-            .get_or_insert_with(|| (SoughtRow::new(columns.schema(), key, clustering), hash128(&key.key)));
+    for file in &view.files {
         let meta = file.meta();
-        let concerns = meta.has_partition_deletion
-            || meta.clustering.as_ref().is_some_and(|own| own.contains(clustering));
-        if !concerns || !file.may_contain_hashed(key, *hash)? {
+        let concerns = meta.covers(key.partition)
+            && (meta.has_partition_deletion
+                || meta.clustering.as_ref().is_some_and(|own| own.contains(key.clustering)));
+        if !concerns || !file.filter_admits(key.hash)? {
             continue;
         }
-        match file.find_row(sought)? {
-            FoundInFile::Nothing => {}
-            FoundInFile::Row { block, partition, item } if found.is_none() => {
-                found = Some(Run { block, partition, items: item..item + 1 });
-            }
-            FoundInFile::Row { .. } | FoundInFile::Unclear => return Ok(None),
+        let sought =
+            sought.get_or_insert_with(|| SoughtRow::new(columns.schema(), key.partition, key.clustering));
+        let candidate = match file.block_of_row(sought)? {
+            FoundInFile::Nothing => continue,
+            FoundInFile::Block(candidate) => candidate,
+            FoundInFile::Unclear => return Ok(None),
+        };
+        let lanes = LaneMap::shared(columns, candidate.block.schema());
+        let dense = are_dense(&candidate.block, &lanes);
+        let Some(item) = file.item_of_row(&candidate, sought)? else { continue };
+        if found.is_some() {
+            return Ok(None);
         }
+        found = Some((candidate, item, lanes, dense));
     }
-    let Some(run) = found else { return Ok(Some(None)) };
-    let lanes = LaneMap::shared(columns, run.block.schema());
-    let head = Arc::new(PartitionHead::new(columns, key.clone(), None, now)?);
+    let Some((RowBlock { block, partition, .. }, item, lanes, dense)) = found else { return Ok(Some(None)) };
+    let now = now();
+    let place = (key.partition, key.clustering);
     // A damaged lane is met again by the merge, which knows the file.
+    let row = row_of_item(columns, place, (&block, item), (&lanes, dense), now).unwrap_or_default();
+    if row.is_some() || block.is_marked(item) {
+        return Ok(row.map(Some));
+    }
+    // A row without marker is there if any of its cells is.
+    let run = Run { block, partition, items: item..item + 1 };
+    let head = Arc::new(PartitionHead::new(columns, key.partition.clone(), None, now)?);
     let batch = batch_of_run(&head, &run, &lanes, false, &mut Counts::default()).unwrap_or_default();
     Ok(batch.map(|batch| Some(Row::new(&Arc::new(batch), 0))))
 }
@@ -98,8 +129,7 @@ fn read_alone(
 fn read_merged(
     view: &TableView,
     seq: u64,
-    key: &DecoratedKey,
-    clustering: &[u8],
+    &RowKey { partition: key, hash, clustering }: &RowKey<'_>,
     columns: &Arc<Projection>,
     now: i64,
 ) -> Result<Option<Row>> {
@@ -120,7 +150,6 @@ fn read_merged(
     }
     let mut files: Vec<&Arc<SsTable>> = view.files.iter().filter(|file| file.meta().covers(key)).collect();
     files.sort_unstable_by_key(|file| std::cmp::Reverse(file.meta().max_timestamp));
-    let hash = if files.is_empty() { (0, 0) } else { hash128(&key.key) };
     for file in files {
         if !with_statics && found.is_complete(columns, file.meta().max_timestamp, now) {
             break; // so are all that follow

@@ -18,6 +18,7 @@ use crate::encoding::varint::put_varint;
 use crate::error::Result;
 use crate::model::clustering::Bound;
 use crate::model::key::DecoratedKey;
+use crate::model::token::Token;
 use crate::sstable::block::summary::{BlockSummary, ColumnZone, Zone};
 use crate::sstable::index_page::encode_page;
 use crate::sstable::meta::read_bound;
@@ -81,14 +82,27 @@ pub struct IndexPage {
     pub first_block: u64,
     /// Entries in order, at least one.
     pub entries: Vec<BlockEntry>,
+    /// Token of each entry's first partition: a search looks at few of the entries themselves.
+    tokens: Vec<Token>,
     memory_bytes: usize,
 }
 
 impl IndexPage {
     /// A page of these entries.
     pub(crate) fn new(first_block: u64, entries: Vec<BlockEntry>) -> Self {
-        let memory_bytes = size_of::<Self>() + entries.iter().map(BlockEntry::memory_bytes).sum::<usize>();
-        Self { first_block, entries, memory_bytes }
+        let each = |entry: &BlockEntry| entry.memory_bytes() + size_of::<Token>();
+        let memory_bytes = size_of::<Self>() + entries.iter().map(each).sum::<usize>();
+        let tokens = entries.iter().map(|entry| entry.first.token).collect();
+        Self { first_block, entries, tokens, memory_bytes }
+    }
+
+    /// How many entries begin at or before position `at` of partition `key`.
+    #[inline]
+    pub fn count_up_to(&self, key: &DecoratedKey, at: &Bound) -> usize {
+        let start = self.tokens.partition_point(|token| *token < key.token);
+        let equal = self.tokens[start..].partition_point(|token| *token == key.token);
+        let entries = &self.entries[start..start + equal];
+        start + entries.partition_point(|entry| entry.cmp_start(key, at).is_le())
     }
 
     /// Bytes of memory held.

@@ -7,7 +7,7 @@
 //!   may_contain   one cache line of the filter                        filter
 //!   partition     the index: directory, page, entry                   index, index_page, blocks
 //!     cursor      items of blocks, in either direction                partition, cursor
-//!   find_row      one row, by the index and the clustering lanes      point
+//!   block_of_row  one row, by the index and the clustering lanes      point
 //!   scan          everything, in order                                scan
 //! BlockCache      decoded blocks and index pages                      cache
 //! ```

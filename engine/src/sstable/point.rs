@@ -1,22 +1,24 @@
 //! One exact row of a file, without a cursor.
 //!
 //! A point read asks each file for the block and item of one row. One search in the index names the only block that can have
-//! it, since blocks are sorted by their first position; the item is found on the clustering lanes. Nothing is built: the caller
-//! uses the block's lanes as they are. Called by [`read::point`](crate::read::point).
+//! it, since blocks are sorted by their first position ([`SsTable::block_of_row`]); the item is found on the clustering lanes
+//! ([`SsTable::item_of_row`]). Nothing is built: the caller uses the block's lanes as they are. In two steps, so that it can have a look
+//! at other lanes in between, whose way from memory is then shared. Called by [`read::point`](crate::read::point).
 //!
 //! # Invariants
-//! 1. [`Found::Nothing`] and [`Found::Row`] are told only where no deletion of the file can concern the row. A partition deletion shows in
+//! 1. [`Found::Nothing`] and [`Found::Block`] are told only where no deletion of the file can concern the row. A partition deletion shows in
 //!    the file's card. A range deletion over the row begins in the block that is looked at, or before it and is then noted there as open;
 //!    a block with any deletion is [`Found::Unclear`].
 //!
 //! # Not here
 //! Whether the row has expired, and what other sources say: that is for the caller.
 
-use crate::encoding::order::decode_component;
+use crate::encoding::order::{decode_component, long_component};
 use crate::error::Result;
 use crate::model::clustering::Bound;
 use crate::model::key::DecoratedKey;
 use crate::model::schema::{ColumnKind, Order, TableSchema};
+use crate::model::types::CqlType;
 use crate::sstable::block::decoded::DecodedBlock;
 use crate::sstable::layout::LaneKind;
 use crate::sstable::partition::find_in_block;
@@ -38,45 +40,55 @@ impl<'a> SoughtRow<'a> {
     /// The row of partition `key` at `clustering` (byte-comparable, all columns) in a table.
     pub fn new(schema: &TableSchema, key: &'a DecoratedKey, clustering: &'a [u8]) -> Self {
         let number = match schema.clustering() {
-            [column] => match LaneKind::of(&column.ty) {
-                LaneKind::Int(width) => {
-                    let descending = column.kind == ColumnKind::Clustering(Order::Desc);
-                    let mut wire = Vec::with_capacity(8);
-                    let taken = decode_component(clustering, &column.ty, descending, &mut wire);
-                    taken.ok().and_then(|_| width.parse(&wire))
-                }
-                _ => None,
-            },
+            [column] => {
+                let descending = column.kind == ColumnKind::Clustering(Order::Desc);
+                long_component(clustering, &column.ty, descending)
+                    .or_else(|| number_of(clustering, &column.ty, descending))
+            }
             _ => None,
         };
         Self { key, clustering, at: Bound::before(clustering), number }
     }
 }
 
-/// What a file has of a row.
+/// The number that a component stands for, if its type is one of integers.
+#[cold]
+fn number_of(component: &[u8], ty: &CqlType, descending: bool) -> Option<i64> {
+    let LaneKind::Int(width) = LaneKind::of(ty) else { return None };
+    let mut wire = Vec::with_capacity(8);
+    decode_component(component, ty, descending, &mut wire).ok()?;
+    width.parse(&wire)
+}
+
+/// What a file can have of a row.
 #[derive(Clone, Debug)]
 pub enum Found {
     /// Nothing at all.
     Nothing,
-    /// The row.
-    Row {
-        /// The block that it is in, which has no deletions.
-        block: Arc<DecodedBlock>,
-        /// The number of its partition there.
-        partition: usize,
-        /// Its number among the block's items.
-        item: usize,
-    },
+    /// The row is in this block, or not in the file.
+    Block(RowBlock),
     /// Perhaps a deletion: a cursor can tell.
     Unclear,
 }
 
+/// The one block of a file that can have a row; it has no deletions.
+#[derive(Clone, Debug)]
+pub struct RowBlock {
+    /// The block.
+    pub block: Arc<DecodedBlock>,
+    /// The number of the row's partition there.
+    pub partition: usize,
+    /// Where it begins in the file, bytes.
+    offset: u64,
+}
+
 impl SsTable {
-    /// Looks for a row. Neither the filter nor the card's ranges are asked: that is for the caller.
+    /// Looks for the block of a row. Neither the filter nor the card's ranges are asked: that is for the caller.
     ///
     /// # Errors
     /// `Corrupt`, with file and offset, if the file is damaged.
-    pub fn find_row(&self, sought: &SoughtRow<'_>) -> Result<Found> {
+    #[inline]
+    pub fn block_of_row(&self, sought: &SoughtRow<'_>) -> Result<Found> {
         if self.meta().has_partition_deletion {
             return Ok(Found::Unclear);
         }
@@ -97,11 +109,17 @@ impl SsTable {
                 None => return Ok(Found::Nothing),
             },
         };
-        let items = block.partition(partition).items;
-        let item = block.find_row(items, sought.clustering, sought.number);
-        Ok(match item.map_err(|error| self.place_error(error, entry.offset))? {
-            Some(item) => Found::Row { block, partition, item },
-            None => Found::Nothing,
-        })
+        Ok(Found::Block(RowBlock { block, partition, offset: entry.offset }))
+    }
+
+    /// The number of the row among the items of the block that [`SsTable::block_of_row`] gave; `None` if it is not there.
+    ///
+    /// # Errors
+    /// As [`SsTable::block_of_row`].
+    #[inline]
+    pub fn item_of_row(&self, found: &RowBlock, sought: &SoughtRow<'_>) -> Result<Option<usize>> {
+        let items = found.block.items_of(found.partition);
+        let item = found.block.find_row(items, sought.clustering, sought.number);
+        item.map_err(|error| self.place_error(error, found.offset))
     }
 }

@@ -138,8 +138,12 @@ impl SsTable {
         Ok(self.meta.covers(key) && self.filter_admits(hash)?)
     }
 
+    /// Whether its filter lets a key with this [`hash128`] pass; the range of partitions is not looked at.
+    ///
+    /// # Errors
+    /// As [`SsTable::may_contain`].
     #[inline]
-    fn filter_admits(&self, hash: (u64, u64)) -> Result<bool> {
+    pub fn filter_admits(&self, hash: (u64, u64)) -> Result<bool> {
         let core = self.core()?;
         let filter = match core.filter.get() {
             Some(filter) => filter,
@@ -196,7 +200,7 @@ impl SsTable {
         let core = self.core()?;
         let Some(page) = core.directory.search(key, at) else { return Ok(None) };
         let page = self.page(core, page)?;
-        let place = page.entries.partition_point(|entry| entry.cmp_start(key, at).is_le());
+        let place = page.count_up_to(key, at);
         // The page's first entry begins at or before it, as the directory says.
         Ok(Some(BlockRef::new(page, place.saturating_sub(1))))
     }
@@ -244,7 +248,7 @@ impl SsTable {
         };
         let block = DecodedBlock::open(Box::new(bytes), Arc::clone(&core.layout))
             .map_err(|error| self.place_error(error, entry.offset))?
-            .from_file(&self.path, entry.offset);
+            .from_file(&self.path, entry.offset, entry.zone().min_local);
         if block.partitions() != entry.summary.partitions
             || block.items() != entry.summary.items
             || block.partition(0).key != &*entry.first.key

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::model::schema::TableId;
 use crate::view::TableView;
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,6 +41,12 @@ impl TableState {
     #[inline]
     pub fn view(&self) -> Arc<TableView> {
         self.view.load_full()
+    }
+
+    /// The same for a short look: nothing is counted. To be let go soon, for a thread has few of these.
+    #[inline]
+    pub fn glance(&self) -> Guard<Arc<TableView>> {
+        self.view.load()
     }
 
     /// Replaces the view by what `change` makes of it; changes come one after the other.

@@ -16,19 +16,25 @@ use crate::model::wire;
 /// # Errors
 /// `Corrupt` for bytes that `encode_component` did not write for this type and direction.
 pub fn decode_component(bytes: &[u8], ty: &CqlType, descending: bool, out: &mut Vec<u8>) -> Result<usize> {
-    let mask = if descending { 0xff } else { 0 };
-    if let (CqlType::Timestamp | CqlType::Bigint, Some((tag, body))) =
-        (ty, bytes.split_first_chunk::<9>().map(|(c, _)| (c[0], c)))
-        && tag ^ mask == VALUE
-    {
-        let [_, a, b, c, d, e, f, g, h] = *body;
-        let flipped = if descending { !SIGN_64 } else { SIGN_64 };
-        out.extend_from_slice(&(u64::from_be_bytes([a, b, c, d, e, f, g, h]) ^ flipped).to_be_bytes());
+    if let Some(number) = long_component(bytes, ty, descending) {
+        out.extend_from_slice(&number.to_be_bytes());
         return Ok(9);
     }
+    let mask = if descending { 0xff } else { 0 };
     let mut reader = Reader { rest: bytes, mask };
     reader.value(ty, out)?;
     Ok(bytes.len() - reader.rest.len())
+}
+
+/// The number that the component at the start of `bytes` stands for, if it is a bigint or timestamp: what
+/// [`decode_component`] gives for these types, without a buffer.
+#[inline]
+pub fn long_component(bytes: &[u8], ty: &CqlType, descending: bool) -> Option<i64> {
+    let (tag, body) = bytes.first_chunk::<9>()?.split_first_chunk::<1>()?;
+    let mask = if descending { 0xff } else { 0 };
+    let is_value = matches!(ty, CqlType::Timestamp | CqlType::Bigint) && tag[0] ^ mask == VALUE;
+    let flipped = if descending { !SIGN_64 } else { SIGN_64 };
+    is_value.then_some((u64::from_be_bytes(body.try_into().ok()?) ^ flipped).cast_signed())
 }
 
 /// How many bytes the component at the start of `bytes` takes.

@@ -61,6 +61,10 @@ pub struct BlockPartition<'a> {
 pub struct DecodedBlock {
     /// The file it is in and where it begins there, for the errors of lanes that are looked at later.
     origin: Option<(Arc<Path>, u64)>,
+    /// Second before which nothing in it expires, as far as is known without its lanes.
+    lasts_until: i64,
+    has_row_ttls: bool,
+    has_no_deletions: bool,
     bytes: Box<dyn AsRef<[u8]> + Send + Sync>,
     schema: Arc<BlockSchema>,
     directory: Directory,
@@ -126,8 +130,15 @@ impl DecodedBlock {
         if ts_relative && !matches!(first_place, Some(LaneKind::Int(_))) {
             return Err(Error::malformed("write times of a block refer to a clustering that is no time"));
         }
+        let has_no_deletions = partition_deletions.is_empty()
+            && open.is_none()
+            && !directory.has(lane_id::ROW_DELETION)
+            && !directory.has(lane_id::BOUND_DELETION);
         Ok(Self {
             origin: None,
+            lasts_until: i64::MIN,
+            has_row_ttls: directory.has(lane_id::TTL),
+            has_no_deletions,
             continued: flags & CONTINUED != 0,
             ts_relative,
             keys,
@@ -148,9 +159,9 @@ impl DecodedBlock {
         })
     }
 
-    /// The same block, known to be the one at `offset` of `file`.
-    pub fn from_file(self, file: &Arc<Path>, offset: u64) -> Self {
-        Self { origin: Some((Arc::clone(file), offset)), ..self }
+    /// The same block, known to be the one at `offset` of `file`, in which nothing expires before second `lasts_until`.
+    pub fn from_file(self, file: &Arc<Path>, offset: u64, lasts_until: i64) -> Self {
+        Self { origin: Some((Arc::clone(file), offset)), lasts_until, ..self }
     }
 
     fn body(&self) -> &[u8] {
@@ -174,10 +185,16 @@ impl DecodedBlock {
     pub fn partition(&self, p: usize) -> BlockPartition<'_> {
         BlockPartition {
             key: self.keys.get(p),
-            items: self.starts[p] as usize..self.starts[p + 1] as usize,
+            items: self.items_of(p),
             deletion: self.partition_deletions.at(p),
             continued: p == 0 && self.continued,
         }
+    }
+
+    /// The items of partition `p`.
+    #[inline]
+    pub fn items_of(&self, p: usize) -> Range<usize> {
+        self.starts[p] as usize..self.starts[p + 1] as usize
     }
 
     /// The partition that item `i` belongs to.
@@ -233,16 +250,28 @@ impl DecodedBlock {
     }
 
     /// Whether any item carries a TTL. Cells with a TTL of their own do not count: see [`ColumnData::is_dense`].
+    #[inline]
     pub fn has_row_ttls(&self) -> bool {
-        self.directory.has(lane_id::TTL)
+        self.has_row_ttls
     }
 
     /// Whether no partition, row or range deletion is in the block. Tombstones of cells do not count: see [`ColumnData::is_dense`].
+    #[inline]
     pub fn has_no_deletions(&self) -> bool {
-        self.partition_deletions.is_empty()
-            && self.open.is_none()
-            && !self.directory.has(lane_id::ROW_DELETION)
-            && !self.directory.has(lane_id::BOUND_DELETION)
+        self.has_no_deletions
+    }
+
+    /// Whether all of `items` are seen at second `now`, as far as their TTLs go. Mostly the index has said so of the whole block.
+    ///
+    /// # Errors
+    /// `Corrupt` if the lanes of lives are damaged.
+    #[inline]
+    pub fn all_live(&self, mut items: Range<usize>, now: i64) -> Result<bool> {
+        if !self.has_row_ttls || now < self.lasts_until {
+            return Ok(true);
+        }
+        let lives = self.lives()?;
+        Ok(lives.all_live(now) || items.all(|item| lives.of(item).is_live(now)))
     }
 
     /// Whether all items are rows with a marker and without deletion, none has a TTL, and every regular column that has cells has a value
@@ -319,6 +348,12 @@ impl DecodedBlock {
         })
     }
 
+    /// Number of clustering columns.
+    #[inline]
+    pub(super) fn places_count(&self) -> usize {
+        self.places.len()
+    }
+
     /// All clustering lanes; decoded when this returns.
     pub(super) fn all_places(&self) -> Result<impl Iterator<Item = &PlaceLane> + Clone> {
         for k in 0..self.places.len() {
@@ -341,6 +376,12 @@ impl DecodedBlock {
     /// The cells of the column in `slot` of [`DecodedBlock::schema`].
     pub fn column(&self, slot: usize) -> Result<&ColumnData> {
         self.shared_column(slot).map(Arc::as_ref)
+    }
+
+    /// The same, if it was asked for before.
+    #[inline]
+    pub(crate) fn known_column(&self, slot: usize) -> Option<&ColumnData> {
+        self.columns.get(slot)?.get().map(Arc::as_ref)
     }
 
     /// The same, to be held without the block.

@@ -26,6 +26,7 @@ mod directory;
 pub mod shape;
 pub mod decoded;
 pub mod rows;
+mod guess;
 pub mod seek;
 
 #[cfg(test)]

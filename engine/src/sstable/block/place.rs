@@ -177,11 +177,23 @@ pub struct PlaceLane {
     faithful: bool,
     values: Lane,
     empties: Option<Vec<i64>>,
+    /// The first and the last number, if there are any: where a search begins.
+    ends: (i64, i64),
 }
 
 impl PlaceLane {
     pub(crate) fn new(ty: &CqlType, desc: bool, values: Lane, empties: Option<Vec<i64>>) -> Self {
-        Self { ty: ty.clone(), desc, faithful: is_faithful(ty), values, empties }
+        let ends = match &values {
+            Lane::Ints(_, values) => values.first().copied().zip(values.last().copied()).unwrap_or((0, 0)),
+            _ => (0, 0),
+        };
+        Self { ty: ty.clone(), desc, faithful: is_faithful(ty), values, empties, ends }
+    }
+
+    /// The first and the last of the numbers that [`PlaceLane::plain_ints`] gives.
+    #[inline]
+    pub(crate) fn ends(&self) -> (i64, i64) {
+        self.ends
     }
 
     /// The values in natural order of the type; that of an item without one repeats the one before.

@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::error::Result;
 use crate::model::clustering::Bound;
 use crate::sstable::block::decoded::{DecodedBlock, ItemKind};
+use crate::sstable::block::guess;
 use crate::sstable::block::place::{SoughtValue, sought_values};
 use crate::sstable::layout::BlockSchema;
 
@@ -82,20 +83,22 @@ impl DecodedBlock {
         number: Option<i64>,
     ) -> Result<Option<usize>> {
         let is_static = !items.is_empty() && self.kind(items.start) == ItemKind::Static;
-        if let (Some(number), [_]) = (number, self.schema().clustering())
+        if let Some(number) = number
+            && self.places_count() == 1
             && self.bound_count() == 0
-            && let Some((places, desc)) = self.place(0)?.plain_ints()
+            && let places = self.place(0)?
+            && let Some((numbers, desc)) = places.plain_ints()
         {
             let start = items.start + usize::from(is_static);
-            let places = &places[start..items.end];
-            let window = window_around(places, number, desc);
-            let within = &places[window.clone()];
-            let i = window.start
-                + match desc {
-                    false => within.partition_point(|&place| place < number),
-                    true => within.partition_point(|&place| place > number),
-                };
-            return Ok((places.get(i) == Some(&number)).then_some(start + i));
+            let whole = start == 0 && items.end == numbers.len();
+            let numbers = &numbers[start..items.end];
+            let ends = match (whole, numbers) {
+                (true, _) => places.ends(),
+                (false, [first, .., last]) => (*first, *last),
+                (false, [one]) => (*one, *one),
+                (false, []) => return Ok(None),
+            };
+            return Ok(guess::position(numbers, ends, number, desc).map(|i| start + i));
         }
         let bound = SeekBound::new(self.schema(), &Bound::before(clustering))?;
         let mut i = self.seek(items.clone(), &bound)?;
@@ -130,55 +133,5 @@ impl DecodedBlock {
             // The sought prefix is shorter, and the item has it.
             Ordering::Greater => sides(bound.after).reverse(),
         })
-    }
-}
-
-/// Items to both sides of where a number should stand if all stood at equal distances.
-const WINDOW: usize = 8;
-
-/// Where in `places` (ascending, or descending if `desc`) `number` stands if it is there. Rows of a series follow each other at nearly equal
-/// distances: a guess saves most of a binary search's way through memory. It is used only if the window's ends prove it right.
-fn window_around(places: &[i64], number: i64, desc: bool) -> Range<usize> {
-    let all = 0..places.len();
-    let (Some(&first), Some(&last)) = (places.first(), places.last()) else { return all };
-    let share = (number as f64 - first as f64) / (last as f64 - first as f64);
-    // Of a division by zero comes NaN, which the conversion makes 0.
-    let guess = (share * (places.len() - 1) as f64) as usize;
-    let start = guess.saturating_sub(WINDOW).min(places.len() - 1);
-    let end = guess.saturating_add(WINDOW).min(places.len() - 1);
-    let (low, high) = if desc { (places[end], places[start]) } else { (places[start], places[end]) };
-    if low <= number && number <= high { start..end + 1 } else { all }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn a_guessed_window_has_the_number_if_any_place_has(
-            mut places in prop::collection::vec(prop_oneof![-50i64..50, any::<i64>()], 0..60),
-            number in prop_oneof![-50i64..50, any::<i64>()],
-            desc in any::<bool>(),
-        ) {
-            places.sort_unstable();
-            places.dedup();
-            if desc {
-                places.reverse();
-            }
-            for number in places.iter().copied().chain([number]) {
-                let window = window_around(&places, number, desc);
-                let found = places.iter().position(|&place| place == number);
-                prop_assert!(window.end <= places.len());
-                prop_assert!(found.is_none_or(|at| window.contains(&at)));
-            }
-        }
-
-        #[test]
-        fn evenly_spaced_places_are_guessed(step in 1i64..1000, at in 0usize..500) {
-            let places: Vec<_> = (0..500).map(|i| 1_700_000_000_000 + i * step).collect();
-            prop_assert!(window_around(&places, places[at], false).len() <= 2 * WINDOW + 1);
-        }
     }
 }
