@@ -3,7 +3,7 @@
 //! ```text
 //! write/commit     append_group -> one write call         sync -> one fsync for all who wait
 //! write/flush      mark_flushed -> whole segments go      oldest_dirty -> which table to flush when the log is too long
-//! db/open          replay -> payloads in order            remove_replayed -> old segments go
+//! db/open          replay_runs -> payloads in order          remove_replayed -> old segments go
 //! ```
 //!
 //! [`segment`] is the header of a segment file, [`log`] appends, syncs and rotates, `dirty` knows which tables still need
@@ -25,7 +25,7 @@ pub mod replay;
 pub mod dump;
 
 pub use log::{CommitLog, Entry, LogOptions};
-pub use replay::{ReplaySummary, Skipped, TornTail, remove_replayed, replay};
+pub use replay::{Logged, ReplaySummary, Skipped, TornTail, remove_replayed, replay, replay_runs};
 
 #[cfg(test)]
 mod tests;

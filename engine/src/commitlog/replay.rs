@@ -1,7 +1,7 @@
 //! Reads the log back when a store is opened.
 //!
-//! `db/open` calls [`replay`] and applies the payloads that are not flushed yet; when all of them are in SSTables it calls
-//! [`remove_replayed`]. Replaying changes no file, so that it may be killed and begun again any number of times.
+//! `db/open` calls [`replay_runs`] and applies the payloads that are not flushed yet; when all of them are in SSTables it calls
+//! [`remove_replayed`]. Checks of a log take its records one by one from [`replay`]. Replaying changes no file, so that it may be killed and begun again any number of times.
 //!
 //! # What is a crash, and what is damage
 //! A segment ends *torn* when bytes follow its last valid record and no valid record stands behind them. That is what a
@@ -25,6 +25,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::position::LogPosition;
 use crate::options::ReplayMode;
 use crate::record::{End, RecordReader};
+
+/// Bytes of payload in the runs of [`replay`].
+const RUN_BYTES: usize = 1 << 20;
 
 /// The end of a segment as a crash left it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +53,15 @@ pub struct Skipped {
     pub why: String,
 }
 
+/// A record of the log.
+#[derive(Clone, Copy, Debug)]
+pub struct Logged<'a> {
+    /// Where it ends.
+    pub position: LogPosition,
+    /// What was appended. It lies in mapped memory: a log may be larger than memory.
+    pub payload: &'a [u8],
+}
+
 /// What a replay did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReplaySummary {
@@ -67,22 +79,39 @@ pub struct ReplaySummary {
     pub skipped: Vec<Skipped>,
 }
 
-/// Hands every payload of the log to `each`, in order, with its position. The memory that a payload lies in is only
-/// mapped: a log may be larger than memory.
+/// Hands every payload of the log to `each`, in order, with its position.
 ///
 /// # Errors
-/// `Corrupt` with segment and offset for damage in strict mode, after the payloads in front of it were handed out; `Unsupported`
-/// for a segment of another version; what `each` returns; errors of the disk.
+/// As [`replay_runs`].
 pub fn replay(
     env: &dyn Env,
     dir: &DataDir,
     mode: ReplayMode,
     each: &mut dyn FnMut(LogPosition, &[u8]) -> Result<()>,
 ) -> Result<ReplaySummary> {
+    let each = &mut |records: &[Logged<'_>]| {
+        records.iter().try_for_each(|record| each(record.position, record.payload))
+    };
+    replay_runs(env, dir, mode, RUN_BYTES, each)
+}
+
+/// Hands all records of the log to `each`, in order, in runs that are as long as they must be to hold `run_bytes` of payload;
+/// segments and damage end them sooner.
+///
+/// # Errors
+/// `Corrupt` with segment and offset for damage in strict mode, after the payloads in front of it were handed out; `Unsupported`
+/// for a segment of another version; what `each` returns; errors of the disk.
+pub fn replay_runs(
+    env: &dyn Env,
+    dir: &DataDir,
+    mode: ReplayMode,
+    run_bytes: usize,
+    each: &mut dyn FnMut(&[Logged<'_>]) -> Result<()>,
+) -> Result<ReplaySummary> {
     let ids = list_segments(env, dir)?;
     let last_segment = ids.last().copied().unwrap_or(0);
     let summary = ReplaySummary { segments: ids.len() as u64, last_segment, ..ReplaySummary::default() };
-    let mut replay = Replay { env, dir, mode, ids, summary };
+    let mut replay = Replay { env, dir, mode, run_bytes, ids, summary };
     for index in 0..replay.ids.len() {
         replay.segment(index, each)?;
     }
@@ -106,6 +135,7 @@ struct Replay<'a> {
     env: &'a dyn Env,
     dir: &'a DataDir,
     mode: ReplayMode,
+    run_bytes: usize,
     ids: Vec<u64>,
     summary: ReplaySummary,
 }
@@ -147,11 +177,7 @@ impl Replay<'_> {
         Ok(Segment { id, path, file, header })
     }
 
-    fn segment(
-        &mut self,
-        index: usize,
-        each: &mut dyn FnMut(LogPosition, &[u8]) -> Result<()>,
-    ) -> Result<()> {
+    fn segment(&mut self, index: usize, each: &mut dyn FnMut(&[Logged<'_>]) -> Result<()>) -> Result<()> {
         let Some(&id) = self.ids.get(index) else { return Ok(()) };
         let segment = self.open(id)?;
         let mut records = segment.records();
@@ -165,12 +191,19 @@ impl Replay<'_> {
             }
             self.damage(&segment, 0, HEADER_BYTES as u64, error.message())?;
         }
+        let mut run = Vec::new();
         loop {
+            let mut bytes = 0;
             for record in records.by_ref() {
-                each(LogPosition { segment: id, offset: record.end() }, record.payload)?;
-                self.summary.records += 1;
-                self.summary.bytes += record.payload.len() as u64;
+                let position = LogPosition { segment: id, offset: record.end() };
+                run.push(Logged { position, payload: record.payload });
+                bytes += record.payload.len();
+                if bytes >= self.run_bytes {
+                    self.hand_out(&mut run, each)?;
+                    bytes = 0;
+                }
             }
+            self.hand_out(&mut run, each)?;
             match records.end() {
                 End::Clean { offset } => return self.check_length(index, &segment, offset),
                 End::TornTail { offset, bytes, tail } => {
@@ -183,6 +216,20 @@ impl Replay<'_> {
                 }
             }
         }
+    }
+
+    fn hand_out(
+        &mut self,
+        run: &mut Vec<Logged<'_>>,
+        each: &mut dyn FnMut(&[Logged<'_>]) -> Result<()>,
+    ) -> Result<()> {
+        if !run.is_empty() {
+            each(run)?;
+        }
+        self.summary.records += run.len() as u64;
+        self.summary.bytes += run.iter().map(|record| record.payload.len() as u64).sum::<u64>();
+        run.clear();
+        Ok(())
     }
 
     /// A segment that ends with a whole record at `end`: was it longer once?

@@ -4,13 +4,13 @@
 //! look       is this a store of this version, an empty directory, or something foreign? (foreign ones stay untouched)
 //! lock       an OS lock on DIR/LOCK, for the life of the process: of one who writes, or of any number who only read
 //! manifest   the live set: schema, files, and how far each table's log is flushed
-//! replay     log records past that position into memtables; a full one is flushed as usual
+//! replay     log records past that position into memtables, several shares of the ring at once; a full one is flushed as usual
 //! clean      files that no manifest record names: unfinished flushes and compactions
 //! threads    flush, compaction, time
 //! ```
 //! Nothing here depends on how the last process ended: a clean close is a crash with an empty log.
 
-use crate::commitlog::{CommitLog, LogOptions, ReplaySummary, replay};
+use crate::commitlog::{CommitLog, LogOptions, ReplaySummary, replay_runs};
 use crate::db::attachment::Attachments;
 use crate::db::builder::Builder;
 use crate::db::catalog::Catalog;
@@ -29,11 +29,20 @@ use crate::model::schema::TableId;
 use crate::options::{Options, SyncMode};
 use crate::sstable::cache::BlockCache;
 use crate::write::commit::{Committer, Parts};
+use crate::write::replay::Replay;
 use crate::write::tables::Tables;
 use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
+
+/// Runs of log records that make up the memory for memtables: it is looked at after each.
+const RUNS_IN_MEMORY: usize = 16;
+/// Payload of the longest run, bytes.
+const LONGEST_RUN: usize = 4 << 20;
+/// Threads that replay the log at most: each goes through the whole log for its share.
+const MOST_REPLAY_THREADS: usize = 4;
 
 impl Builder {
     /// Opens the store: takes its lock, reads the manifest, replays the log.
@@ -146,22 +155,27 @@ impl Inner {
         }
     }
 
-    /// Replays the log into memtables. Each record goes to the tables that have not flushed past it.
+    /// Replays the log into memtables. Each record goes to the tables that have not flushed past it. A store that is only read
+    /// has all the memory it needs: it cannot flush.
     fn replay_log(&self, version: &Version) -> Result<ReplaySummary> {
         let flushed: HashMap<TableId, LogPosition> =
             version.tables.iter().map(|(id, table)| (*id, table.flushed)).collect();
-        let mut dirty = BTreeSet::new();
-        let summary = replay(&*self.env, &self.dir, self.options.replay, &mut |position, payload| {
-            let wanted = |id: TableId| flushed.get(&id).is_some_and(|upto| *upto < position);
-            let touched = self.commit.replay(payload, position, &wanted)?;
-            dirty.extend(touched);
-            if !self.commit.queue.is_empty() && !self.read_only {
+        let mut applied = Replay::new(&self.commit, &flushed, self.replay_threads())?;
+        let run_bytes = (self.options.memtable_bytes / RUNS_IN_MEMORY).min(LONGEST_RUN);
+        let summary = replay_runs(&*self.env, &self.dir, self.options.replay, run_bytes, &mut |records| {
+            applied.apply(records).map_err(|(index, error)| match records.get(index) {
+                Some(bad) => error.at(self.dir.segment(bad.position.segment), bad.position.offset),
+                None => error,
+            })?;
+            while applied.seal_if_full() {
                 self.run_pending()?;
             }
             Ok(())
         })?;
-        // A table that flushed on the way may have come after; what is in its memtable now decides.
-        dirty.retain(|id| self.commit.tables.get(*id).is_ok_and(|table| !table.view().active.is_empty()));
+        applied.finish();
+        let tables = self.commit.tables.all().into_iter();
+        let dirty: BTreeSet<_> =
+            tables.filter(|table| !table.view().active.is_empty()).map(|table| table.id()).collect();
         *self.replayed.lock() = Replayed { last_segment: summary.last_segment, dirty: dirty.clone() };
         if dirty.is_empty() && summary.last_segment > 0 && !self.read_only {
             self.manifest.lock().protect()?;
@@ -169,6 +183,14 @@ impl Inner {
             self.replayed.lock().last_segment = 0;
         }
         Ok(summary)
+    }
+
+    /// Shares of the ring that are replayed side by side.
+    fn replay_threads(&self) -> usize {
+        // A store that was asked to do everything inside the caller's calls gets no threads here either.
+        let alone = !self.background && !self.read_only;
+        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        if alone { 1 } else { cores.min(MOST_REPLAY_THREADS) }
     }
 
     /// Removes what an interrupted flush, compaction or drop left: temporary files, files no record names, directories

@@ -1,4 +1,5 @@
-//! The store's threads, the only ones of the engine: one flushes, some compact, one keeps time.
+//! The store's threads: one flushes, some compact, one keeps time. Others live only as long as a call: those that replay the log
+//! or check files.
 //!
 //! With `background(false)` there are none: [`Inner::run_pending`] does their work inside the caller's calls.
 

@@ -274,8 +274,28 @@ impl<'a> BatchReader<'a> {
         self.stamp
     }
 
+    /// The next operation of a table and on a key that `wanted` says yes to. Rows before it are passed over unread.
     #[inline]
-    fn read(&mut self) -> Result<Op<'a>> {
+    pub fn next_wanted(
+        &mut self,
+        mut wanted: impl FnMut(TableId, &'a [u8]) -> bool,
+    ) -> Option<Result<Op<'a>>> {
+        while !self.reader.is_empty() {
+            match self.read(&mut wanted) {
+                Ok(None) => {}
+                Ok(Some(op)) => return Some(Ok(op)),
+                Err(error) => {
+                    self.reader = ByteReader::new(&[]);
+                    return Some(Err(error));
+                }
+            }
+        }
+        None
+    }
+
+    /// Reads one operation, `None` if it is not wanted.
+    #[inline]
+    fn read(&mut self, wanted: &mut impl FnMut(TableId, &'a [u8]) -> bool) -> Result<Option<Op<'a>>> {
         let head = self.reader.u8()?;
         if head & SAME_TABLE == 0 {
             let table = u32::try_from(self.reader.varint()?);
@@ -285,9 +305,16 @@ impl<'a> BatchReader<'a> {
         if head & SAME_KEY == 0 {
             self.key = self.reader.bytes()?;
         }
+        let wanted = wanted(table, self.key);
         let body = match head & !(SAME_TABLE | SAME_KEY) {
-            ROW => OpBody::Row(EncodedRow::parse(self.reader.bytes()?)?),
-            STATIC => OpBody::Static(EncodedRow::parse(self.reader.bytes()?)?),
+            kind @ (ROW | STATIC) => {
+                let row = self.reader.bytes()?;
+                if !wanted {
+                    return Ok(None);
+                }
+                let row = EncodedRow::parse(row)?;
+                if kind == ROW { OpBody::Row(row) } else { OpBody::Static(row) }
+            }
             PARTITION => OpBody::Partition(read_deletion(&mut self.reader, self.stamp)?),
             RANGE => {
                 let (start, end) = (self.reader.bytes()?, self.reader.bytes()?);
@@ -303,7 +330,7 @@ impl<'a> BatchReader<'a> {
             }
             kind => return Err(self.reader.error(&format!("unknown kind {kind} of an operation"))),
         };
-        Ok(Op { table, key: self.key, body })
+        Ok(wanted.then_some(Op { table, key: self.key, body }))
     }
 }
 
@@ -311,14 +338,7 @@ impl<'a> Iterator for BatchReader<'a> {
     type Item = Result<Op<'a>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.reader.is_empty() {
-            return None;
-        }
-        let op = self.read();
-        if op.is_err() {
-            self.reader = ByteReader::new(&[]);
-        }
-        Some(op)
+        self.next_wanted(|_, _| true)
     }
 }
 
@@ -368,6 +388,21 @@ mod tests {
         assert!(matches!(ops[7].body, OpBody::Static(_)));
         assert_eq!((batch.len(), ops.len()), (8, 8), "an empty range adds nothing");
         assert_eq!(batch.tables(), [TableId(1), TableId(2)]);
+    }
+
+    #[test]
+    fn what_is_not_wanted_is_passed_over() {
+        let batch = example();
+        let all: Vec<_> = BatchReader::new(batch.bytes()).unwrap().map(Result::unwrap).collect();
+        for (table, key) in [(1, b"a"), (1, b"b"), (2, b"b"), (2, b"c"), (3, b"a")] {
+            let mut reader = BatchReader::new(batch.bytes()).unwrap();
+            let mut found = Vec::new();
+            while let Some(op) = reader.next_wanted(|of, on| of == TableId(table) && on == key) {
+                found.push(format!("{:?}", op.unwrap()));
+            }
+            let wanted = all.iter().filter(|op| op.table == TableId(table) && op.key == key);
+            assert_eq!(found, wanted.map(|op| format!("{op:?}")).collect::<Vec<_>>());
+        }
     }
 
     #[test]

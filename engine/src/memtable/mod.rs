@@ -13,7 +13,7 @@
 //!
 //! In reading order: [`pins`] says as of when readers read; `chunks` and `rows` hold rows, `versions` merges those that
 //! nobody can tell apart, `ranges` the range deletions; `contents` puts them together, `window` reads them, `plain_rows` hands them on as they are;
-//! [`partition`] is what others see of it, [`shards`] finds partitions, [`writer`] writes, [`flush`] streams everything.
+//! [`partition`] is what others see of it, [`shards`] finds partitions, [`writer`] writes, `absorb` puts two together, [`flush`] streams everything.
 //!
 //! # Invariants
 //! 1. A reader that holds a pin of `seq` sees all batches up to `seq` and nothing of later ones.
@@ -38,6 +38,7 @@ pub mod partition;
 pub mod shards;
 pub mod flush;
 pub mod writer;
+mod absorb;
 
 use crate::encoding::mutation::OpBody;
 use crate::encoding::row::Stamp;

@@ -95,14 +95,29 @@ impl Partitions {
     /// Adds a partition that is not there yet.
     pub(super) fn add(&self, token: Token, key: &[u8]) -> Arc<MemPartition> {
         let partition = Arc::new(MemPartition::new(DecoratedKey { token, key: Bytes::new(key) }));
+        self.enter(Arc::clone(&partition));
+        partition
+    }
+
+    /// Enters a partition whose key is not there yet.
+    fn enter(&self, partition: Arc<MemPartition>) {
+        let token = partition.key().token;
         let mut shard = self.shard(token).write();
         let shard = &mut *shard;
         match shard.by_token.entry(token) {
             Entry::Vacant(place) => drop(place.insert(Arc::clone(&partition))),
             Entry::Occupied(_) => shard.others.entry(token).or_default().push(Arc::clone(&partition)),
         }
-        self.fresh.lock().push(Arc::clone(&partition));
-        partition
+        self.fresh.lock().push(partition);
+    }
+
+    /// Enters all partitions of `other`, none of which has a key that is here.
+    pub(super) fn enter_all(&self, other: &Self) {
+        for shard in &other.shards {
+            let shard = shard.read();
+            let all = shard.by_token.values().chain(shard.others.values().flatten());
+            all.for_each(|partition| self.enter(Arc::clone(partition)));
+        }
     }
 
     /// All partitions in token order.

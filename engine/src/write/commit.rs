@@ -25,7 +25,7 @@
 //! share syncs without a queue (group commit). A leader that writes for its followers was not needed: appending and
 //! applying a batch takes less time than handing it to another thread.
 
-use crate::commitlog::CommitLog;
+use crate::commitlog::{CommitLog, Logged};
 use crate::encoding::mutation::BatchReader;
 use crate::encoding::row::Stamp;
 use crate::env::UniqueMicros;
@@ -250,55 +250,26 @@ impl Committer {
         tables.iter().map(|table| table.view()).collect()
     }
 
-    /// Applies a record of the log while the store is being opened, to the tables that `wanted` says still need it;
-    /// returns these.
+    /// Counts `records` of the log as written and published; returns the sequence number of the first. Nobody reads while the
+    /// store is being opened, so that they may be published before they are applied.
     ///
     /// # Errors
-    /// `Corrupt` for bytes that are no batch.
-    pub fn replay(
-        &self,
-        bytes: &[u8],
-        position: LogPosition,
-        wanted: &dyn Fn(TableId) -> bool,
-    ) -> Result<Vec<TableId>> {
-        let mut state = self.state.lock();
-        state.written = position;
-        state.seq += 1;
-        let reader = BatchReader::new(bytes)?;
-        let stamp = reader.stamp();
-        // Later writes must win over these, also when the clock went back; a client's far-off timestamp must not drag
-        // the clock along.
-        self.stamps.observe(stamp.timestamp.min(stamp.now.saturating_add(1).saturating_mul(1_000_000)));
-        let mut touched = Vec::new();
-        self.last_second.fetch_max(stamp.now, Ordering::Relaxed);
-        let mut last: Option<(TableId, Arc<TableView>)> = None;
-        for op in reader {
-            let op = op?;
-            if !wanted(op.table) {
-                continue;
-            }
-            let view = match last.take() {
-                Some((id, view)) if id == op.table => view,
-                _ => self.tables.get(op.table)?.view(),
-            };
-            let before = view.active.memory_bytes();
-            if view.active.is_empty() {
-                self.tables.get(op.table)?.set_first_write(self.seconds_open());
-            }
-            view.active.apply(state.seq, stamp, op.key, Token::of(op.key), &op.body)?;
-            self.budget.resize(before, view.active.memory_bytes());
-            last = Some((op.table, view));
-            if !touched.contains(&op.table) {
-                touched.push(op.table);
-            }
+    /// `Corrupt` for bytes that are no batch, with their index.
+    pub(super) fn count_replayed(&self, records: &[Logged<'_>]) -> std::result::Result<u64, (usize, Error)> {
+        for (index, record) in records.iter().enumerate() {
+            let stamp = BatchReader::new(record.payload).map_err(|error| (index, error))?.stamp();
+            // Later writes must win over these, also when the clock went back; a client's far-off timestamp must not drag
+            // the clock along.
+            self.stamps.observe(stamp.timestamp.min(stamp.now.saturating_add(1).saturating_mul(1_000_000)));
+            self.last_second.fetch_max(stamp.now, Ordering::Relaxed);
         }
+        let mut state = self.state.lock();
+        let first = state.seq + 1;
+        state.seq += records.len() as u64;
+        state.written = records.last().map_or(state.written, |last| last.position);
         self.visible.store(state.seq, Ordering::SeqCst);
         self.synced.store(state.seq, Ordering::Release);
-        // Flushing would hold up opening: what fits into memory is flushed later, by the store's own thread.
-        if self.budget.is_full() {
-            self.seal_largest(&state);
-        }
-        Ok(touched)
+        Ok(first)
     }
 
     fn sync_log(&self) -> Result<()> {
@@ -306,6 +277,11 @@ impl Committer {
             Some(log) => log.sync().map_err(|error| self.health.stop(&error)),
             None => Ok(()),
         }
+    }
+
+    /// The clock's time, micros.
+    pub(super) fn now_micros(&self) -> i64 {
+        self.stamps.now_micros()
     }
 
     /// Whole seconds since the store was opened, by the machine's monotonic clock.

@@ -6,6 +6,7 @@
 //! commit       stamp, log, apply, publish; sync if asked                          commit
 //! seal         a full memtable is replaced and queued                             commit, queue
 //! flush        sealed memtable to SSTable to manifest; then the log may go        db::flush
+//! replay       when opening: the log's records into memtables, shares of the ring side by side
 //! ```
 //!
 //! All writes go through [`commit::Committer::commit`]: single inserts, batches, the appender, CQL. Nothing here reads;
@@ -19,3 +20,4 @@ pub mod batch;
 pub mod budget;
 pub mod queue;
 pub mod commit;
+pub mod replay;
