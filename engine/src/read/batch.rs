@@ -15,11 +15,21 @@ use crate::read::builder::PartitionHead;
 use crate::read::column::{CellRef, Column};
 use crate::read::get::{FromCell, value_of, wire_of};
 use crate::read::query::Projection;
+use crate::sstable::block::decoded::DecodedBlock;
 use std::fmt;
 use std::sync::Arc;
 
 /// The most rows of a batch.
 pub const BATCH_ROWS: usize = 1024;
+
+/// Where a batch's last row stands: only the next page needs to know it.
+#[derive(Clone, Debug)]
+pub(crate) enum Last {
+    /// Its clustering; empty for a row of static columns alone.
+    Place(Clustering),
+    /// It is this item of a block.
+    Item(Arc<DecodedBlock>, usize),
+}
 
 /// Rows of one partition.
 #[derive(Clone, Debug)]
@@ -28,13 +38,13 @@ pub struct Batch {
     key: DecoratedKey,
     values: Vec<Column>,
     rows: usize,
-    last: Clustering,
+    last: Last,
     now: i64,
 }
 
 impl Batch {
     /// A batch of `rows` rows, the last of which stands at `last`.
-    pub(crate) fn new(head: &PartitionHead, values: Vec<Column>, rows: usize, last: Clustering) -> Self {
+    pub(crate) fn new(head: &PartitionHead, values: Vec<Column>, rows: usize, last: Last) -> Self {
         Self { columns: head.columns.clone(), key: head.key.clone(), values, rows, last, now: head.now }
     }
 
@@ -47,7 +57,7 @@ impl Batch {
         last: Clustering,
         now: i64,
     ) -> Self {
-        Self { columns: Arc::clone(columns), key: key.clone(), values, rows: 1, last, now }
+        Self { columns: Arc::clone(columns), key: key.clone(), values, rows: 1, last: Last::Place(last), now }
     }
 
     /// Number of rows, at least one.
@@ -117,8 +127,14 @@ impl Batch {
     }
 
     /// The clustering of the last row; empty for a row of static columns alone.
-    pub(crate) fn last(&self) -> &Clustering {
-        &self.last
+    ///
+    /// # Errors
+    /// `Corrupt` if the block that it is in has a damaged clustering.
+    pub(crate) fn last(&self) -> Result<Clustering> {
+        match &self.last {
+            Last::Place(place) => Ok(place.clone()),
+            Last::Item(block, item) => block.clustering(*item),
+        }
     }
 }
 
@@ -232,8 +248,19 @@ impl<'a> RowRef<'a> {
     #[inline]
     pub fn get<T: FromCell<'a>>(self, column: impl ColumnIndex) -> Result<T> {
         let place = column.place(&self.batch.columns)?;
-        let values = &self.batch.values[place];
-        T::from_cell(values.cell(self.index), values.ty()).map_err(|error| self.name_column(error, place))
+        if self.index < self.batch.rows
+            && let Some(value) = T::at_once(&self.batch.values[place], self.index)
+        {
+            return Ok(value);
+        }
+        self.get_cell(place)
+    }
+
+    /// The long way to a value: what is null, no number, or of another type.
+    #[inline(never)]
+    fn get_cell<T: FromCell<'a>>(self, place: usize) -> Result<T> {
+        let ty = self.batch.values[place].ty();
+        T::from_cell(self.batch.cell(place, self.index), ty).map_err(|error| self.name_column(error, place))
     }
 
     #[cold]
@@ -248,7 +275,7 @@ impl<'a> RowRef<'a> {
     /// As [`Row::value`].
     pub fn value(self, i: usize) -> Result<Option<Value>> {
         match self.batch.values.get(i) {
-            Some(values) => value_of(values.cell(self.index), values.ty()),
+            Some(values) => value_of(self.batch.cell(i, self.index), values.ty()),
             None => Ok(None),
         }
     }

@@ -14,9 +14,12 @@ use crate::model::life::Liveness;
 use crate::model::row::Row;
 use crate::model::schema::{Column as SchemaColumn, ColumnKind, Order, TableSchema};
 use crate::model::types::CqlType;
-use crate::read::batch::Batch;
-use crate::read::column::{Column, ColumnBuilder, Values};
+use crate::read::batch::{Batch, Last};
+use crate::read::column::{Column, Rows, Values};
+use crate::read::column_builder::ColumnBuilder;
+use crate::read::lanes::{LaneMap, LaneOf, lives_of};
 use crate::read::query::Projection;
+use crate::read::source::Run;
 use std::sync::Arc;
 
 /// What all rows of a partition have in common.
@@ -92,7 +95,7 @@ impl PartitionHead {
             let ty = self.columns.column(at).map_or(&CqlType::Blob, |column| &column.ty);
             Ok(Column::new(ty, Values::Null, None))
         };
-        Ok(Batch::new(self, self.columns_with(1, null)?, 1, Clustering::EMPTY))
+        Ok(Batch::new(self, self.columns_with(1, null)?, 1, Last::Place(Clustering::EMPTY)))
     }
 
     /// Whether the partition has a static row that is seen.
@@ -124,7 +127,7 @@ pub(crate) struct BatchBuilder {
     clusterings: Vec<Option<usize>>,
     wants_clustering: bool,
     rows: usize,
-    last: Clustering,
+    last: Last,
 }
 
 impl BatchBuilder {
@@ -142,7 +145,14 @@ impl BatchBuilder {
         };
         let columns = projection.columns().enumerate().map(builder).collect();
         let wants_clustering = clusterings.iter().any(Option::is_some);
-        Self { head: head.clone(), columns, clusterings, wants_clustering, rows: 0, last: Clustering::EMPTY }
+        Self {
+            head: head.clone(),
+            columns,
+            clusterings,
+            wants_clustering,
+            rows: 0,
+            last: Last::Place(Clustering::EMPTY),
+        }
     }
 
     /// Number of rows so far.
@@ -202,7 +212,7 @@ impl BatchBuilder {
             push_null(self.columns[at].as_mut());
         }
         self.rows += 1;
-        self.last = clustering;
+        self.last = Last::Place(clustering);
         Ok((live, dead))
     }
 
@@ -226,7 +236,34 @@ impl BatchBuilder {
             }
         }
         self.rows += 1;
-        self.last = row.clustering;
+        self.last = Last::Place(row.clustering);
+        Ok(())
+    }
+
+    /// Appends the rows of a run, all of which are seen ([`live_cells`](crate::read::lanes::live_cells)), column by column.
+    ///
+    /// # Errors
+    /// `Corrupt` if a lane is damaged.
+    pub(crate) fn push_run(&mut self, run: &Run, lanes: &LaneMap, reverse: bool) -> Result<()> {
+        let (block, count) = (&run.block, run.items.len());
+        let Some(end) = run.items.end.checked_sub(1).filter(|_| count > 0) else { return Ok(()) };
+        let items = Rows { first: if reverse { end } else { run.items.start }, backward: reverse };
+        let rows = Rows { first: block.number(items.first), backward: reverse };
+        let lives = self.head.columns.lives();
+        for (at, column) in self.columns.iter_mut().enumerate() {
+            let Some(column) = column else { continue };
+            match lanes.lane(at) {
+                LaneOf::Clustering(k) => column.extend_places(block.place(k)?, items, count),
+                LaneOf::Slot(slot) => {
+                    let data = block.column(slot)?;
+                    let lives = if lives { Some(lives_of(block, data, items, rows, count)?) } else { None };
+                    column.extend_rows(data, rows, count, lives);
+                }
+                LaneOf::Head | LaneOf::Absent => (0..count).for_each(|_| push_null(Some(column))),
+            }
+        }
+        self.rows += count;
+        self.last = Last::Item(Arc::clone(block), items.at(count - 1));
         Ok(())
     }
 

@@ -4,7 +4,6 @@
 //! one value for all rows (partition key, static columns). [`Column::cell`] gives a row's value as [`CellRef`], from which
 //! [`FromCell`](crate::read::get::FromCell) makes what the caller wants.
 
-use crate::encoding::bytes_lane::{ByteStrings, BytesLane};
 use crate::model::bytes::Bytes;
 use crate::model::cell::Cell;
 use crate::model::clustering::Clustering;
@@ -67,9 +66,10 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
+    /// The row or item that row `i` of the batch is; beyond all there are if the batch has no such row, and backward.
     #[inline]
     pub(crate) fn at(self, i: usize) -> usize {
-        if self.backward { self.first - i } else { self.first + i }
+        if self.backward { self.first.wrapping_sub(i) } else { self.first.wrapping_add(i) }
     }
 }
 
@@ -114,6 +114,47 @@ impl Column {
                 Some(elements) if !elements.is_empty() => CellRef::Complex(elements),
                 _ => CellRef::Null,
             },
+        }
+    }
+
+    /// The value of row `i` as an integer, where every row has one in a lane of integers: the short way to it. `None` says
+    /// nothing: [`Column::cell`] has to be asked.
+    #[inline]
+    pub(crate) fn int(&self, i: usize) -> Option<i64> {
+        match self.in_lane(i)? {
+            (Lane::Ints(_, values), at) => values.get(at).copied(),
+            _ => None,
+        }
+    }
+
+    /// The same for doubles.
+    #[inline]
+    pub(crate) fn double(&self, i: usize) -> Option<f64> {
+        match self.in_lane(i)? {
+            (Lane::Doubles(values), at) => values.get(at).copied(),
+            _ => None,
+        }
+    }
+
+    /// The same for single floats.
+    #[inline]
+    pub(crate) fn float(&self, i: usize) -> Option<f32> {
+        match self.in_lane(i)? {
+            (Lane::Floats(values), at) => values.get(at).copied(),
+            _ => None,
+        }
+    }
+
+    /// The lane of all values, if there is one without gaps, and where row `i`'s value is in it.
+    #[inline(always)] // a call for each value costs more than all else
+    fn in_lane(&self, i: usize) -> Option<(&Lane, usize)> {
+        match &self.values {
+            Values::Block { column, rows } if column.is_flat() => Some((column.values(), rows.at(i))),
+            Values::Place { places, items } if places.has_no_empty_value() => {
+                Some((places.values(), items.at(i)))
+            }
+            Values::Owned { lane, valid: None } => Some((lane, i)),
+            _ => None,
         }
     }
 
@@ -189,139 +230,4 @@ fn wire_cell<'a>(wire: &'a [u8], ty: &CqlType) -> CellRef<'a> {
         LaneKind::Bytes => None,
     };
     number.unwrap_or(CellRef::Bytes(wire))
-}
-
-/// A column being filled row by row.
-#[derive(Debug)]
-pub(crate) struct ColumnBuilder {
-    ty: CqlType,
-    kind: LaneKind,
-    lane: Lane,
-    /// Which rows have a value; empty while all have.
-    valid: Vec<bool>,
-    /// Takes over when a number's wire form is not a number's.
-    wires: Option<Vec<Option<Bytes>>>,
-    complex: Option<Vec<Vec<(Clustering, Cell)>>>,
-    lives: Option<Vec<Option<Liveness>>>,
-    rows: usize,
-}
-
-impl ColumnBuilder {
-    pub(crate) fn new(ty: &CqlType, with_lives: bool) -> Self {
-        let kind = LaneKind::of(ty);
-        Self {
-            ty: ty.clone(),
-            kind,
-            lane: empty_lane(kind),
-            valid: Vec::new(),
-            wires: None,
-            complex: ty.is_multicell().then(Vec::new),
-            lives: with_lives.then(Vec::new),
-            rows: 0,
-        }
-    }
-
-    /// Appends a value in wire form, or null.
-    #[inline]
-    pub(crate) fn push(&mut self, wire: Option<&[u8]>, life: Option<Liveness>) {
-        if let Some(lives) = &mut self.lives {
-            lives.push(life);
-        }
-        self.rows += 1;
-        if let Some(wires) = &mut self.wires {
-            wires.push(wire.map(Bytes::new));
-            return;
-        }
-        let fits = match wire {
-            None => {
-                push_zero(&mut self.lane);
-                if self.valid.is_empty() {
-                    self.valid.resize(self.rows - 1, true);
-                }
-                self.valid.push(false);
-                return;
-            }
-            Some(wire) => push_wire(&mut self.lane, wire),
-        };
-        match fits {
-            Some(()) if self.valid.is_empty() => {}
-            Some(()) => self.valid.push(true),
-            None => self.fall_back(wire),
-        }
-    }
-
-    /// Goes over to wire forms: an empty value of a numeric type came.
-    #[cold]
-    fn fall_back(&mut self, wire: Option<&[u8]>) {
-        let lane = std::mem::replace(&mut self.lane, empty_lane(self.kind));
-        let valid = |i: usize| self.valid.get(i).copied().unwrap_or(true);
-        let mut wires: Vec<_> = (0..self.rows - 1).map(|i| valid(i).then(|| lane.wire(i))).collect();
-        wires.push(wire.map(Bytes::new));
-        self.wires = Some(wires);
-    }
-
-    /// Appends the elements of a collection, none for null.
-    pub(crate) fn push_complex(&mut self, elements: Vec<(Clustering, Cell)>) {
-        if let Some(lives) = &mut self.lives {
-            lives.push(elements.iter().map(|(_, cell)| cell.life()).max_by_key(|life| life.timestamp));
-        }
-        self.rows += 1;
-        if let Some(complex) = &mut self.complex {
-            complex.push(elements);
-        }
-    }
-
-    /// Whether it is of a non-frozen collection or user type.
-    pub(crate) fn is_complex(&self) -> bool {
-        self.complex.is_some()
-    }
-
-    pub(crate) fn finish(self) -> Column {
-        let values = match (self.complex, self.wires) {
-            (Some(complex), _) => Values::Complex(complex),
-            (None, Some(wires)) => Values::Wires(wires),
-            (None, None) if !self.valid.is_empty() && !self.valid.contains(&true) => Values::Null,
-            (None, None) => {
-                let valid = (!self.valid.is_empty()).then_some(self.valid);
-                Values::Owned { lane: self.lane, valid }
-            }
-        };
-        Column { ty: self.ty, values, lives: self.lives }
-    }
-}
-
-fn empty_lane(kind: LaneKind) -> Lane {
-    match kind {
-        LaneKind::Int(width) => Lane::Ints(width, Vec::new()),
-        LaneKind::Double => Lane::Doubles(Vec::new()),
-        LaneKind::Float => Lane::Floats(Vec::new()),
-        LaneKind::Bytes => Lane::Bytes(BytesLane::Plain(ByteStrings::new())),
-    }
-}
-
-fn push_zero(lane: &mut Lane) {
-    match lane {
-        Lane::Ints(_, values) => values.push(0),
-        Lane::Doubles(values) => values.push(0.0),
-        Lane::Floats(values) => values.push(0.0),
-        Lane::Bytes(values) => push_bytes(values, &[]),
-    }
-}
-
-/// Appends a value to a lane; `None` if it does not fit a lane of numbers.
-#[inline]
-fn push_wire(lane: &mut Lane, wire: &[u8]) -> Option<()> {
-    match lane {
-        Lane::Ints(width, values) => values.push(width.parse(wire)?),
-        Lane::Doubles(values) => values.push(f64::from_be_bytes(wire.try_into().ok()?)),
-        Lane::Floats(values) => values.push(f32::from_be_bytes(wire.try_into().ok()?)),
-        Lane::Bytes(values) => push_bytes(values, wire),
-    }
-    Some(())
-}
-
-fn push_bytes(values: &mut BytesLane, bytes: &[u8]) {
-    if let BytesLane::Plain(strings) = values {
-        strings.push(bytes);
-    }
 }

@@ -16,7 +16,7 @@ use crate::model::time::{Date, Time, Timestamp};
 use crate::model::types::CqlType;
 use crate::model::uuid::{Timeuuid, Uuid};
 use crate::model::value::Value;
-use crate::read::column::CellRef;
+use crate::read::column::{CellRef, Column};
 
 /// What can be made of a value of a batch.
 pub trait FromCell<'a>: Sized {
@@ -25,6 +25,13 @@ pub trait FromCell<'a>: Sized {
     /// # Errors
     /// `Invalid` if the column's type is another, or the value is null and `Self` is no `Option`.
     fn from_cell(cell: CellRef<'a>, ty: &CqlType) -> Result<Self>;
+
+    /// The value of row `row` of a column where it stands as a number of just this type, without a look at anything else. `None` says
+    /// nothing: then [`FromCell::from_cell`] is asked.
+    #[inline]
+    fn at_once(_column: &'a Column, _row: usize) -> Option<Self> {
+        None
+    }
 }
 
 #[cold]
@@ -47,6 +54,11 @@ macro_rules! from_int {
                     (CellRef::Int(value), $types) => Ok($make(value)),
                     _ => Err(mismatch(cell, ty, $name)),
                 }
+            }
+
+            #[inline]
+            fn at_once(column: &Column, row: usize) -> Option<Self> {
+                matches!(column.ty(), $types).then(|| column.int(row).map($make))?
             }
         }
     };
@@ -75,6 +87,11 @@ impl FromCell<'_> for f64 {
             _ => Err(mismatch(cell, ty, "f64")),
         }
     }
+
+    #[inline]
+    fn at_once(column: &Column, row: usize) -> Option<Self> {
+        column.double(row)
+    }
 }
 
 impl FromCell<'_> for f32 {
@@ -84,6 +101,11 @@ impl FromCell<'_> for f32 {
             CellRef::Float(value) => Ok(value),
             _ => Err(mismatch(cell, ty, "f32")),
         }
+    }
+
+    #[inline]
+    fn at_once(column: &Column, row: usize) -> Option<Self> {
+        column.float(row)
     }
 }
 
@@ -152,6 +174,11 @@ impl<'a, T: FromCell<'a>> FromCell<'a> for Option<T> {
             CellRef::Null => Ok(None),
             _ => T::from_cell(cell, ty).map(Some),
         }
+    }
+
+    #[inline]
+    fn at_once(column: &'a Column, row: usize) -> Option<Self> {
+        T::at_once(column, row).map(Some)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::model::life::Liveness;
 use crate::model::schema::ColumnKind;
 use crate::model::types::CqlType;
-use crate::read::batch::Batch;
+use crate::read::batch::{Batch, Last};
 use crate::read::builder::PartitionHead;
 use crate::read::column::{Column, Rows, Values};
 use crate::read::query::Projection;
@@ -158,16 +158,7 @@ pub(crate) fn batch_of_run(
     counts: &mut Counts,
 ) -> Result<Option<Batch>> {
     let block = &run.block;
-    let Some(rows) = live_rows(run, lanes, head.now)? else { return Ok(None) };
-    let mut cells = 0;
-    for at in 0..lanes.columns.len() {
-        if let Some(slot) = lanes.slot(at) {
-            match live_values(block.column(slot)?, &rows) {
-                Some(count) => cells += count as u64,
-                None => return Ok(None),
-            }
-        }
-    }
+    let Some((rows, cells)) = live_cells(run, lanes, head.now)? else { return Ok(None) };
     counts.live_rows += rows.len() as u64;
     counts.live_cells += cells;
     let from = |range: &Range<usize>| Rows {
@@ -193,8 +184,27 @@ pub(crate) fn batch_of_run(
         let column = Arc::clone(block.shared_column(slot)?);
         Ok(Column::new(ty, Values::Block { column, rows }, lives))
     })?;
-    let last = block.clustering(items.at(count - 1))?;
+    let last = Last::Item(Arc::clone(block), items.at(count - 1));
     Ok(Some(Batch::new(head, columns, count, last)))
+}
+
+/// The numbers of the run's rows in the block's columns and how many values they have in the columns of the result, if all of them are
+/// seen at second `now`.
+///
+/// # Errors
+/// As [`batch_of_run`].
+pub(crate) fn live_cells(run: &Run, lanes: &LaneMap, now: i64) -> Result<Option<(Range<usize>, u64)>> {
+    let Some(rows) = live_rows(run, lanes, now)? else { return Ok(None) };
+    let mut cells = 0;
+    for at in 0..lanes.columns.len() {
+        if let Some(slot) = lanes.slot(at) {
+            match live_values(run.block.column(slot)?, &rows) {
+                Some(count) => cells += count as u64,
+                None => return Ok(None),
+            }
+        }
+    }
+    Ok(Some((rows, cells)))
 }
 
 /// The numbers of the run's rows in the block's columns, if all of them are seen at second `now` and nothing in the block is
@@ -252,7 +262,7 @@ pub(crate) fn live_values(column: &ColumnData, rows: &Range<usize>) -> Option<us
 }
 
 /// The lives of the values of a column whose values all share their row's.
-fn lives_of(
+pub(crate) fn lives_of(
     block: &DecodedBlock,
     column: &ColumnData,
     items: Rows,

@@ -5,9 +5,9 @@
 //! query      ranges, direction, columns, limits, page
 //! gather     which memtables and files can have anything of the partition     (explain: and why not)
 //! source     their rows, a piece at a time
-//! slice      pieces that stand alone are handed out as columns (lanes), overlapping ones merged (merge)
+//! slice      pieces that stand alone are handed out as columns (lanes), overlapping ones put in order (weave) or merged (merge)
 //! resolve    what of a merged row is seen at this second
-//! batch      up to 1024 rows as columns; Row is a handle on one (column, builder, get)
+//! batch      up to 1024 rows as columns; Row is a handle on one (column, builder, column_builder, get)
 //! page       limits, and where the next page begins
 //! reader     all of it, partition after partition (partition, scan)
 //! versions   rows as they are stored, merged or source by source
@@ -24,11 +24,13 @@ pub mod page;
 pub mod merge;
 pub mod resolve;
 pub mod column;
+pub(crate) mod column_builder;
 pub mod get;
 pub mod batch;
 pub(crate) mod builder;
 pub(crate) mod lanes;
 pub(crate) mod source;
+pub(crate) mod weave;
 pub(crate) mod slice;
 pub mod explain;
 pub mod snapshot;

@@ -1,6 +1,6 @@
 //! One partition as a reader works through it: range after range, each a slice over all sources.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memtable::partition::MemPartition;
 use crate::memtable::plain_rows::PlainRows;
 use crate::model::clustering::{Bound, ClusteringRange};
@@ -17,6 +17,7 @@ use crate::read::resolve::Resolver;
 use crate::read::slice::Slice;
 use crate::read::source::{ItemReader, Run, RunReader, Source};
 use crate::sstable::cursor::SsCursor;
+use crate::sstable::index::BlockEntry;
 use crate::sstable::layout::BlockSchema;
 use crate::sstable::partition::SsPartition;
 use std::collections::VecDeque;
@@ -44,12 +45,66 @@ impl ItemReader for MemoryReader {
     }
 }
 
+/// A file's partition that is looked up and read only when it is its turn: the newest rows of a series are all in one file, and no
+/// other is asked for a block.
+enum LazyCursor {
+    Waiting(SsPartition, ClusteringRange, bool),
+    Open(Box<SsCursor>),
+}
+
+impl LazyCursor {
+    fn cursor(&mut self) -> Result<&mut SsCursor> {
+        if let Self::Waiting(partition, range, reverse) = self {
+            *self = Self::Open(Box::new(partition.cursor(range, *reverse)?));
+        }
+        match self {
+            Self::Open(cursor) => Ok(cursor),
+            Self::Waiting(..) => Err(Error::invalid("a file was not opened")),
+        }
+    }
+}
+
+impl RunReader for LazyCursor {
+    fn next_run(&mut self) -> Result<Option<Run>> {
+        RunReader::next_run(self.cursor()?)
+    }
+
+    fn deletion_without_items(&mut self) -> Result<Option<Deletion>> {
+        self.cursor()?.deletion_without_items()
+    }
+
+    fn floor(&mut self) -> Result<Option<Bound>> {
+        if let Self::Waiting(partition, range, false) = self
+            && let Some(floor) = floor_of(partition.start(), partition.key(), false)
+            && floor >= range.start
+        {
+            return Ok(Some(floor));
+        }
+        self.cursor()?.floor()
+    }
+}
+
+/// Where the first item of partition `key` in a block stands at the earliest, or the last one at the latest, if the index tells and no range
+/// deletion of it reaches beyond.
+fn floor_of(entry: &BlockEntry, key: &DecoratedKey, reverse: bool) -> Option<Bound> {
+    let (edge, place) = match reverse {
+        false => (&entry.first, &entry.summary.first),
+        true => (&entry.last, &entry.summary.last),
+    };
+    (edge == key && !entry.open && entry.zone().range_tombstones == 0).then(|| place.clone())
+}
+
 impl RunReader for SsCursor {
     fn next_run(&mut self) -> Result<Option<Run>> {
         Ok(SsCursor::next_run(self)?.map(|run| {
             let partition = run.block.partition_of(run.items.start);
             Run { block: run.block, partition, items: run.items }
         }))
+    }
+
+    fn floor(&mut self) -> Result<Option<Bound>> {
+        let (key, reverse) = (self.key().clone(), self.is_reverse());
+        Ok(self.peek_block()?.and_then(|(entry, _)| floor_of(entry, &key, reverse)))
     }
 
     fn deletion_without_items(&mut self) -> Result<Option<Deletion>> {
@@ -169,13 +224,13 @@ impl OpenPartition {
             }
             for file in &self.gathered.files {
                 let lanes = maps.of(&self.head.columns, file.table().layout()?);
-                let cursor = file.cursor(&range, self.reverse)?;
                 let reader: Box<dyn RunReader + Send> = match &self.zones {
                     Some(zones) if self.gathered.deletion.is_none() => {
+                        let cursor = file.cursor(&range, self.reverse)?;
                         let others = self.extents(file, &range)?;
                         Box::new(ZoneRuns::new(cursor, zones.clone(), lanes.clone(), others, self.head.now))
                     }
-                    _ => Box::new(cursor),
+                    _ => Box::new(LazyCursor::Waiting(file.clone(), range.clone(), self.reverse)),
                 };
                 sources.push(Source::file(reader, lanes, self.reverse));
             }

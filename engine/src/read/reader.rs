@@ -34,7 +34,7 @@ pub struct Reader {
     resolver: Resolver,
     maps: LaneMaps,
     open: Option<OpenPartition>,
-    /// Where the last batch ended.
+    /// Where the last batch of a page ended.
     last: Option<(Bytes, Place)>,
     /// The state that the page began with, until its partition is met.
     resume: Option<PageState>,
@@ -114,20 +114,23 @@ impl Reader {
             let want = usize::try_from(self.limits.left()).unwrap_or(usize::MAX).min(BATCH_ROWS);
             let key = open.head.key.key.clone();
             if let Some(batch) = open.next_batch(want, &mut self.maps, &mut self.resolver)? {
-                let place = Place::Row(Bytes::new(batch.last().order()));
-                return Ok(Some(self.hand_out(batch, key, place)));
+                if self.query.page_rows.is_some() {
+                    self.last = Some((key, Place::Row(Bytes::new(batch.last()?.order()))));
+                }
+                return Ok(Some(self.hand_out(batch)));
             }
             let alone = !open.has_rows && open.head.has_statics() && self.query.is_unrestricted();
             let batch = if alone { Some(open.head.static_only()?) } else { None };
             self.open = None;
             if let Some(batch) = batch {
                 self.resolver.counts.live_rows += 1;
-                return Ok(Some(self.hand_out(batch, key, Place::Static)));
+                self.last = Some((key, Place::Static));
+                return Ok(Some(self.hand_out(batch)));
             }
         }
     }
 
-    fn hand_out(&mut self, batch: Batch, key: Bytes, place: Place) -> Arc<Batch> {
+    fn hand_out(&mut self, batch: Batch) -> Arc<Batch> {
         self.limits.take(batch.len() as u64);
         if let Some(explain) = &mut self.explain {
             match batch.is_of_block() {
@@ -135,7 +138,6 @@ impl Reader {
                 false => explain.row_batches += 1,
             }
         }
-        self.last = Some((key, place));
         Arc::new(batch)
     }
 

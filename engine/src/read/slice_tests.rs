@@ -15,7 +15,9 @@ use crate::model::types::CqlType;
 use crate::read::column::CellRef;
 use crate::read::query::{Projection, TombstoneLimits};
 use crate::read::source::{ItemReader, RunReader};
-use crate::read::testing::{Part as Data, any_part, model_rows, translate, translate_bound, translate_part};
+use crate::read::testing::{
+    Part as Data, any_part, model_rows, place, translate, translate_bound, translate_part,
+};
 use crate::sstable::block::builder::BlockBuilder;
 use crate::sstable::block::decoded::DecodedBlock;
 use crate::sstable::block::seek::SeekBound;
@@ -96,6 +98,20 @@ impl RunReader for FileRuns {
         };
         Ok(self.data.ranges.iter().filter(covers).map(|r| r.deletion).max())
     }
+
+    fn floor(&mut self) -> Result<Option<Bound>> {
+        let block = match self.reverse {
+            false => self.blocks.get(self.next),
+            true => self.next.checked_sub(1).and_then(|i| self.blocks.get(i)),
+        };
+        let Some(block) = block.filter(|block| block.has_no_deletions() && block.bound_count() == 0) else {
+            return Ok(None);
+        };
+        Ok(Some(match self.reverse {
+            false => Bound::before(block.clustering(0)?.order()),
+            true => Bound::after(block.clustering(block.items() - 1)?.order()),
+        }))
+    }
 }
 
 /// A part as a memtable gives it.
@@ -172,9 +188,16 @@ fn read(
     (batches, resolver)
 }
 
-/// What a batch says of a row, to hold against the model's row.
+/// What a batch says of a row, to hold against the model's row; numbers say the same when they are asked for by their type.
 fn seen(batch: &Batch, i: usize, names: &[&str]) -> Vec<Option<Vec<u8>>> {
     let place = |name: &&str| batch.columns().position(name).unwrap();
+    let row = batch.iter().nth(i).unwrap();
+    for name in names.iter().filter(|name| ["v", "w"].contains(*name)) {
+        let wire = batch.wire(place(name), i).unwrap();
+        let number = wire.map(|wire| i32::from_be_bytes(wire[..].try_into().unwrap()));
+        assert_eq!(row.get::<Option<i32>>(place(name)).unwrap(), number);
+        assert_eq!(row.get::<Option<i64>>(*name).unwrap(), number.map(i64::from));
+    }
     names.iter().map(|name| batch.wire(place(name), i).unwrap().map(|wire| wire.to_vec())).collect()
 }
 
@@ -236,11 +259,70 @@ proptest! {
         prop_assert_eq!(got, wanted);
         prop_assert_eq!(resolver.counts.live_rows, model.len() as u64);
         if let (Some(batch), Some(row)) = (batches.last(), model.last()) {
-            prop_assert_eq!(batch.last(), &row.clustering);
+            prop_assert_eq!(batch.last().unwrap(), row.clustering.clone());
         }
         if lives {
             let v = batches.first().map(|b| b.columns().position("v").unwrap());
             let got: Vec<_> = batches.iter().flat_map(|b| b.rows().map(|row| row.batch().column(v.unwrap()).unwrap().life(row.index()))).collect();
+            let wanted: Vec<_> = model.iter().map(|row| row.cell(ColumnId(3)).map(Cell::life)).collect();
+            prop_assert_eq!(got, wanted);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn live_rows_of_several_files_are_what_brute_force_finds(
+        files in prop::collection::vec(
+            (prop::collection::btree_map(0..90u8, prop::option::weighted(0.9, 0..9i32), 0..40), 0..3u8, 0..90u8), 1..5),
+        (desc, reverse, lives) in any::<(bool, bool, bool)>(),
+        apart in any::<bool>(),
+        (from, n) in (0..40u8, 0..60u8),
+        (size, want) in (1..90usize, 1..90usize),
+        memory in prop::option::weighted(0.3, 0..4usize),
+    ) {
+        let names: &[&str] = &["ck", "w", "pk", "v"];
+        let setup = Setup { order: if desc { Order::Desc } else { Order::Asc }, reverse, lives, names, size, now: 9 };
+        let count = files.len() as u8;
+        let parts: Vec<_> = files.into_iter().enumerate().map(|(i, (rows, kind, middle))| {
+            // All over the partition, or in one place of it; no row twice, or many.
+            let mut data = Data::default();
+            for (ck, value) in rows {
+                let ck = if kind == 0 { ck } else { middle.saturating_add(ck / 9).min(89) };
+                let ck = if apart { ck / count * count + i as u8 } else { ck };
+                let life = Liveness::new(i as i64);
+                let cell = |value: i32| (ColumnId(3), Cell::live(life, Bytes::new(&value.to_be_bytes())));
+                let row = Row { liveness: Some(life), cells: value.map(cell).into_iter().collect(), ..Row::new(place(ck)) };
+                data.rows.retain(|other| other.clustering != row.clustering);
+                data.rows.push(row);
+            }
+            (translate_part(data, desc), memory == Some(i))
+        }).collect();
+        let bound = |at: u8, after: bool| {
+            translate_bound(&if after { Bound::after(&[0x40, at]) } else { Bound::before(&[0x40, at]) }, desc)
+        };
+        let range = match n {
+            50.. => ClusteringRange::all(),
+            _ => ClusteringRange { start: bound(from, false), end: bound(from + n, true) },
+        };
+        let (batches, resolver) = read(&setup, &parts, &range, want);
+        let data: Vec<Data> = parts.iter().map(|(data, _)| data.clone()).collect();
+        let mut model = model_rows(&data);
+        model.retain(|row| range.contains(row.clustering.order()));
+        if reverse {
+            model.reverse();
+        }
+        let got: Vec<_> = batches.iter().flat_map(|b| (0..b.len()).map(|i| seen(b, i, names))).collect();
+        let wanted: Vec<_> = model.iter().map(|row| expected(row, names, desc)).collect();
+        prop_assert_eq!(got, wanted);
+        prop_assert_eq!(resolver.counts.live_rows, model.len() as u64);
+        prop_assert_eq!(resolver.counts.live_cells, model.iter().map(|row| row.cells.len() as u64).sum::<u64>());
+        if let (Some(batch), Some(row)) = (batches.last(), model.last()) {
+            prop_assert_eq!(batch.last().unwrap(), row.clustering.clone());
+        }
+        if lives {
+            let got: Vec<_> = batches.iter().flat_map(|b| b.rows().map(|row| row.batch().column(3).unwrap().life(row.index()))).collect();
             let wanted: Vec<_> = model.iter().map(|row| row.cell(ColumnId(3)).map(Cell::life)).collect();
             prop_assert_eq!(got, wanted);
         }
@@ -260,20 +342,25 @@ fn data(places: std::ops::Range<u8>) -> Data {
 
 #[test]
 fn disjoint_files_are_handed_out_as_columns_in_both_directions() {
-    let parts = [(data(20..40), false), (data(0..20), false), (data(40..45), true)];
+    let parts = [(data(40..80), false), (data(0..40), false), (data(80..85), true)];
     for reverse in [false, true] {
         let setup = Setup { order: Order::Asc, reverse, lives: false, names: &["v"], size: 50, now: 9 };
         let (batches, resolver) = read(&setup, &parts, &ClusteringRange::all(), 100);
         let lengths: Vec<_> = batches.iter().map(|batch| batch.len()).collect();
-        assert_eq!(lengths, if reverse { [5, 20, 20] } else { [20, 20, 5] });
-        assert_eq!(resolver.counts.live_cells, 45);
+        assert_eq!(lengths, if reverse { [5, 40, 40] } else { [40, 40, 5] });
+        assert_eq!(resolver.counts.live_cells, 85);
         let file = &batches[1];
         let (numbers, backward) = file.column(0).and_then(|column| column.ints(file.len())).unwrap();
+        assert_eq!((numbers[0], backward), (40, reverse));
+        assert_eq!(file.cell(0, 0), CellRef::Int(if reverse { 79 } else { 40 }));
+        let (cut, _) = read(&setup, &parts, &ClusteringRange::all(), 12);
+        let beyond = crate::read::batch::Row::new(&cut[1], 12);
         assert_eq!(
-            (numbers[0], backward),
-            (if reverse { 0 } else { 20 } + if reverse { 20 } else { 0 }, reverse)
+            beyond.get::<Option<i32>>(0).unwrap(),
+            None,
+            "the next row of the block is another batch's"
         );
-        assert_eq!(file.cell(0, 0), CellRef::Int(if reverse { 39 } else { 20 }));
+        assert_eq!(beyond.value(0).unwrap(), None);
     }
 }
 

@@ -37,6 +37,25 @@ pub(crate) struct Run {
     pub(crate) items: Range<usize>,
 }
 
+impl Run {
+    /// Takes the first `count` items off it, in the direction of reading.
+    pub(crate) fn split_off(&mut self, count: usize, reverse: bool) -> Self {
+        let count = count.min(self.items.len());
+        let mut taken = self.clone();
+        match reverse {
+            false => {
+                taken.items.end = self.items.start + count;
+                self.items.start += count;
+            }
+            true => {
+                taken.items.start = self.items.end - count;
+                self.items.end -= count;
+            }
+        }
+        taken
+    }
+}
+
 /// What gives a file's items of one partition and range, block by block in the direction of reading.
 pub(crate) trait RunReader {
     /// The next block's items; never none of them.
@@ -50,6 +69,15 @@ pub(crate) trait RunReader {
     /// # Errors
     /// As [`RunReader::next_run`].
     fn deletion_without_items(&mut self) -> Result<Option<Deletion>>;
+
+    /// A place before which, in the direction of reading, there is no item and no range deletion in force; `None` if it is not
+    /// known without reading a block.
+    ///
+    /// # Errors
+    /// As [`RunReader::next_run`].
+    fn floor(&mut self) -> Result<Option<Bound>> {
+        Ok(None)
+    }
 }
 
 /// What gives a memtable's rows and bounds of one partition.
@@ -154,6 +182,14 @@ impl Source {
         let items = VecDeque::new();
         let kind = Kind::Memory { reader, range, more: true, max, in_force: None, items, plain: None };
         Self { kind, reverse, open: None, started: false }
+    }
+
+    /// Where the next piece begins at the earliest, while there is none in hand; `None` if only [`Source::fill`] can tell.
+    pub(crate) fn floor(&mut self) -> Result<Option<Bound>> {
+        match &mut self.kind {
+            Kind::File { reader, run: None, .. } => reader.floor(),
+            _ => Ok(None),
+        }
     }
 
     /// Makes sure of a piece in hand; `false` at the end.
@@ -278,18 +314,10 @@ impl Source {
         match &mut self.kind {
             Kind::File { run: in_hand, lanes, .. } => {
                 let Some(mut run) = in_hand.take() else { return Part::Items(Vec::new().into_iter()) };
-                let count = count.min(run.items.len());
-                let mut rest = run.clone();
-                match self.reverse {
-                    false => {
-                        (run.items.end, rest.items.start) = (run.items.start + count, run.items.start + count)
-                    }
-                    true => {
-                        (run.items.start, rest.items.end) = (run.items.end - count, run.items.end - count)
-                    }
-                }
-                if !rest.items.is_empty() {
-                    *in_hand = Some(rest);
+                if count < run.items.len() {
+                    let taken = run.split_off(count, self.reverse);
+                    *in_hand = Some(run);
+                    run = taken;
                 }
                 Part::Run(run, lanes.clone(), self.reverse)
             }
@@ -315,6 +343,9 @@ pub(crate) enum Part {
     /// Rows and bounds.
     Items(std::vec::IntoIter<Fragment>),
 }
+
+/// Parts, each with the number of its source, if that may have a deletion open.
+pub(crate) type Parts = Vec<(Option<usize>, Part)>;
 
 impl Iterator for Part {
     type Item = Result<Fragment>;

@@ -86,6 +86,7 @@ impl SsCursor {
         let near = if reverse { &range.end } else { &range.start };
         let next = match range.is_empty() {
             true => None,
+            false if !reverse && *near == Bound::bottom() => Some(first),
             false => {
                 table.search(&key, near)?.filter(|block| block.number() > first.number()).or(Some(first))
             }
@@ -121,6 +122,16 @@ impl SsCursor {
             self.next = after.filter(|block| block.continues && block.first == self.key);
         }
         Ok(())
+    }
+
+    /// The partition.
+    pub(crate) fn key(&self) -> &DecoratedKey {
+        &self.key
+    }
+
+    /// Whether it reads backwards.
+    pub(crate) fn is_reverse(&self) -> bool {
+        self.reverse
     }
 
     /// Restricts rows to these columns; the lanes of others are not decoded.

@@ -71,6 +71,8 @@ pub(crate) struct Elements {
 pub struct ColumnData {
     rows: usize,
     numeric: bool,
+    /// See [`ColumnData::is_flat`].
+    flat: bool,
     pub(super) states: Option<Vec<u8>>,
     /// For each state, and behind the last, how many values stand before; only if there are states.
     value_at: Vec<u32>,
@@ -143,7 +145,8 @@ impl ColumnData {
             return Err(Error::malformed("a cell's TTL is out of range"));
         }
         let states = states.map(|states| states.iter().map(|&state| state as u8).collect());
-        Ok(Self { rows, numeric, states, value_at, own_at, values, own, elements })
+        let flat = states.is_none() && elements.is_none();
+        Ok(Self { rows, numeric, flat, states, value_at, own_at, values, own, elements })
     }
 
     /// Rows that the column has cells or gaps for.
@@ -161,8 +164,15 @@ impl ColumnData {
 
     /// Whether every row has a value that shares the row's life: then value `r` of [`ColumnData::values`] is row `r`'s, and
     /// neither tombstones nor cells with a TTL of their own are there. Never so for collections.
+    #[inline]
     pub fn is_dense(&self) -> bool {
-        self.elements.is_none() && self.states.is_none() && !self.is_absent()
+        self.flat && !self.values.is_empty()
+    }
+
+    /// Whether value `r` of [`ColumnData::values`] is row `r`'s: every row has a value, or none has.
+    #[inline]
+    pub(crate) fn is_flat(&self) -> bool {
+        self.flat
     }
 
     /// The values of those rows (or elements) that have one, in order.
