@@ -8,6 +8,7 @@
 
 pub mod types;
 pub mod names;
+pub mod form;
 pub mod table;
 pub mod definition;
 pub mod store;

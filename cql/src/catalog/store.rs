@@ -14,7 +14,8 @@ use crate::catalog::types::Resolver;
 use crate::error::{Code, CqlError, Result};
 use crate::syntax::ast::TypeName;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
-use skep_engine::{CqlType, Db, Table, UdtType};
+use skep_engine::model::schema::Column;
+use skep_engine::{ColumnKind, CqlType, Db, Table, UdtType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -270,14 +271,15 @@ impl Catalog {
             }
             infos.push(info);
         }
-        for info in infos {
+        let clustered = bases_clustering(&infos);
+        for (info, in_one_form) in infos.into_iter().zip(clustered) {
             let key = (info.keyspace().to_owned(), info.name().to_owned());
             let mut views = views.remove(&key).unwrap_or_default();
             views.sort();
-            let info = if info.views == views {
+            let info = if info.views == views && info.in_one_form == in_one_form {
                 info
             } else {
-                Arc::new(TableInfo { views, ..TableInfo::clone(&info) })
+                Arc::new(TableInfo { views, in_one_form, ..TableInfo::clone(&info) })
             };
             if let Some(keyspace) = keyspaces.get_mut(&key.0) {
                 keyspace.tables.insert(key.1, info);
@@ -309,9 +311,24 @@ fn table_info(table: Table) -> Result<TableInfo> {
         uuid: definition::uuid_of(&schema),
         indexes,
         views: Vec::new(),
+        in_one_form: Vec::new(),
         schema,
         table,
     })
+}
+
+/// For each table, what [`TableInfo::in_one_form`] is.
+fn bases_clustering(infos: &[Arc<TableInfo>]) -> Vec<Vec<bool>> {
+    let of_view = |info: &Arc<TableInfo>| {
+        let Some(view) = &info.view else { return Vec::new() };
+        let base = infos.iter().find(|base| base.keyspace() == info.keyspace() && base.name() == view.base);
+        let clusters = |column: &Column| {
+            let of_base = base.and_then(|base| base.schema.column(&column.name));
+            of_base.is_some_and(|of_base| matches!(of_base.kind, ColumnKind::Clustering(_)))
+        };
+        info.schema.partition_key().iter().map(clusters).collect()
+    };
+    infos.iter().map(of_view).collect()
 }
 
 fn no_keyspace(picture: &Picture, name: &str) -> CqlError {

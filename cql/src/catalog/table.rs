@@ -23,6 +23,8 @@ pub struct TableInfo {
     pub views: Vec<String>,
     /// What makes it a view, if it is one.
     pub view: Option<Arc<ViewDef>>,
+    /// Of a view: which of its partition-key columns are clustering columns of the base, whose values stand there in their one form.
+    pub in_one_form: Vec<bool>,
     /// The masks of its columns: the call as written, `mask_inner(1, 2)`.
     pub masks: BTreeMap<String, Expr>,
     /// Its number in Cassandra's system tables and protocol.

@@ -4,6 +4,8 @@
 //! [`index_schema`](crate::catalog::definition::index_schema)). It expires with the value. Nothing is read to write one: what a row had before stays
 //! in the index until somebody meets it there.
 
+use crate::catalog::definition::indexed_type;
+use crate::catalog::form::one_form;
 use crate::catalog::store::Picture;
 use crate::catalog::{IndexDef, IndexKind, TableInfo};
 use crate::error::{CqlError, Result};
@@ -36,6 +38,8 @@ pub struct IndexTable {
     pub index: Arc<IndexDef>,
     /// The indexed column.
     pub column: Column,
+    /// The type of what is indexed of it.
+    pub of: CqlType,
 }
 
 /// A value that a row has, and the second at which it expires; 0 for never.
@@ -50,8 +54,9 @@ impl IndexTable {
     pub fn of(picture: &Picture, base: &TableInfo, index: &Arc<IndexDef>) -> Option<Self> {
         let table = picture.keyspace(base.keyspace())?.index_tables.get(&index.name)?.clone();
         let column = base.schema.column(&index.column)?.clone();
+        let of = indexed_type(&column.ty, index.part);
         let (schema, base, index) = (table.schema(), Arc::clone(&base.schema), Arc::clone(index));
-        Some(Self { table, schema, base, index, column })
+        Some(Self { table, schema, base, index, column, of })
     }
 
     /// Whether entries name partitions rather than rows.
@@ -115,10 +120,11 @@ impl IndexTable {
         let mut wires = Vec::with_capacity(4);
         let key = match self.index.kind {
             IndexKind::Legacy => {
-                if to_key(value).len() > MAX_VALUE {
+                let value_key = self.value_key(value)?;
+                if value_key.len() > MAX_VALUE {
                     return Err(self.too_long(value.len()));
                 }
-                key::partition_key(&self.schema, &[to_key(value)])?
+                key::partition_key(&self.schema, &[value_key])?
             }
             IndexKind::Sai => {
                 wires.push(value.clone());
@@ -132,6 +138,14 @@ impl IndexTable {
         }
         wires.push(Bytes::new(&expiry.to_be_bytes()));
         Ok((key, key::clustering(&self.schema, &wires)?))
+    }
+
+    /// The partition key under which `value` stands in an index of the first kind: the same for all ways of writing it.
+    ///
+    /// # Errors
+    /// `Invalid` for bytes that are no value of the indexed type.
+    pub fn value_key(&self, value: &Bytes) -> Result<Bytes> {
+        Ok(to_key(&one_form(value, &self.of)?))
     }
 
     fn too_long(&self, length: usize) -> CqlError {

@@ -4,7 +4,7 @@
 
 use crate::catalog::store::Picture;
 use crate::catalog::{Catalog, IndexKind, TableInfo};
-use crate::derive::entry::{IndexTable, entry_value, of_key, to_key};
+use crate::derive::entry::{IndexTable, entry_value, of_key};
 use crate::error::Result;
 use crate::restrict::IndexUse;
 use crate::restrict::index::Lookup;
@@ -104,7 +104,7 @@ impl Entries {
     fn in_order(self, from: Option<&DecoratedKey>) -> Result<FoundRows> {
         let Wanted::Value(value) = &self.wanted else { return Ok(Box::new(std::iter::empty())) };
         let schema = &self.of.schema;
-        let key = key::partition_key(schema, &[to_key(value)])?;
+        let key = key::partition_key(schema, &[self.of.value_key(value)?])?;
         let ranges = match from {
             None => vec![ClusteringRange::all()],
             Some(from) => {
@@ -208,9 +208,8 @@ impl Entries {
         let has = match &row {
             None => false,
             Some(row) => {
-                let ty = crate::catalog::definition::indexed_type(&of.column.ty, of.index.part);
                 let values = of.values(partition, row, entry.row.is_none(), now)?;
-                values.iter().any(|(value, _)| compare(value, &entry.value, &ty).is_eq())
+                values.iter().any(|(value, _)| compare(value, &entry.value, &of.of).is_eq())
             }
         };
         if !has {

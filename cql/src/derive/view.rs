@@ -4,10 +4,14 @@
 //! view's WHERE leaves the key out. The view's row lives as long as the base's (a column that the view does not have may keep it), but no
 //! longer than the column in its key.
 //!
+//! What the view's partition key has of the base's clustering stands there in its one form (`catalog::form`): the base's rows are found by value,
+//! and a partition only by its bytes.
+//!
 //! All that is written into a view bears the time of the write that caused it, drawn from the store's clock, not the base's timestamps: the
 //! latest writer knows the whole row, so the latest is right.
 
 use crate::catalog::TableInfo;
+use crate::catalog::form::one_form;
 use crate::catalog::store::Picture;
 use crate::error::{CqlError, Result};
 use crate::function::CallContext;
@@ -145,7 +149,7 @@ impl ViewPlan {
             Origin::Clustering(place) => of_clustering.get(place).cloned(),
             Origin::Regular(column) => row.cell(column).and_then(|cell| cell.value.clone()),
         };
-        let Some(wires) = self.key.iter().map(|origin| wire(*origin)).collect::<Option<Vec<_>>>() else {
+        let Some(mut wires) = self.key.iter().map(|origin| wire(*origin)).collect::<Option<Vec<_>>>() else {
             return Ok(None);
         };
         if !self.tests.iter().all(|test| test.holds(&wire)) {
@@ -163,6 +167,12 @@ impl ViewPlan {
             Liveness { timestamp, ..least }
         };
         let keys = self.view.partition_key().len();
+        for ((wire, origin), column) in wires.iter_mut().zip(&self.key).zip(self.view.partition_key()) {
+            // The base may keep another of the ways in which it was written after a compaction.
+            if matches!(origin, Origin::Clustering(_)) {
+                *wire = one_form(wire, &column.ty)?;
+            }
+        }
         let mut made = Row::new(key::clustering(&self.view, &wires[keys..])?);
         let lives = row.liveness.into_iter().chain(row.all_cells().map(Cell::life));
         made.liveness = lives.max_by_key(|life| life.expiry).map(life);

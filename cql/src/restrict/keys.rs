@@ -3,6 +3,7 @@
 //! Keys come in the order of their values, component by component and each by its type, whatever the order in IN and whatever their tokens:
 //! that is the order in which Cassandra answers. Each key comes once.
 
+use crate::catalog::form::one_form;
 use crate::error::{CqlError, Result};
 use crate::restrict::Where;
 use crate::restrict::operand::{key_lists, key_parts};
@@ -75,12 +76,15 @@ impl Where {
     /// The values of one key column, in order, each once.
     fn key_values(&self, restriction: &Restriction, cx: &EvalContext<'_>) -> Result<Vec<Bytes>> {
         let schema = &self.table.schema;
+        let ty = &schema.columns()[restriction.first()].ty;
+        // What a view has of its table's clustering is found by any way of writing it, as there.
+        let in_one_form = self.table.in_one_form.get(restriction.first()).copied().unwrap_or(false);
+        let form = |value: Bytes| if in_one_form { one_form(&value, ty) } else { Ok(value) };
         match &restriction.test {
-            Test::Eq(operand) => key_parts(operand, restriction, schema, cx),
+            Test::Eq(operand) => key_parts(operand, restriction, schema, cx)?.into_iter().map(form).collect(),
             Test::In(operands) => {
                 let lists = key_lists(operands, restriction, schema, cx)?;
-                let mut values: Vec<Bytes> = lists.into_iter().flatten().collect();
-                let ty = &schema.columns()[restriction.first()].ty;
+                let mut values = lists.into_iter().flatten().map(form).collect::<Result<Vec<Bytes>>>()?;
                 // Equal values of different bytes (1.0 and 1.00) are different keys.
                 values.sort_by(|a, b| compare(a, b, ty).then_with(|| a.cmp(b)));
                 values.dedup();

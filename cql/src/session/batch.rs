@@ -3,18 +3,29 @@
 use crate::answer::{Parameters, Run};
 use crate::error::{CqlError, Result};
 use crate::modify::batch::run_each;
-use crate::session::plan::Prepared;
+use crate::session::overtaken;
+use crate::session::overtaken::Failed;
+use crate::session::plan::{Planned, Prepared};
 use crate::session::values::{Values, wrong_number};
 use crate::session::{Answer, Query, Session};
 use crate::syntax::ast::BatchKind;
 use crate::value::Bound;
+use std::sync::Arc;
 
 /// Statements that write, to be run together; made by [`Session::batch`].
 #[derive(Debug)]
 pub struct Batch<'s> {
     session: &'s Session,
     kind: BatchKind,
-    statements: Vec<(Prepared, Vec<Bound>)>,
+    statements: Vec<Bindings>,
+}
+
+/// A statement of a batch, with its values and the plan for which they were bound.
+#[derive(Debug)]
+struct Bindings {
+    prepared: Prepared,
+    planned: Arc<Planned>,
+    binds: Vec<Bound>,
 }
 
 impl Session {
@@ -37,13 +48,17 @@ impl Batch<'_> {
     /// `Invalid` for another statement; those of preparing it, and of values that do not fit.
     pub fn add(&mut self, query: impl Query, values: impl Values) -> Result<&mut Self> {
         let prepared = query.prepared(self.session)?;
-        if prepared.planned(self.session.catalog())?.modification().is_none() {
+        let planned = prepared.planned(self.session.catalog())?;
+        if planned.modification().is_none() {
             return Err(CqlError::invalid(
                 "Invalid statement in batch: only UPDATE, INSERT and DELETE statements are allowed.",
             ));
         }
-        let binds = values.bind(prepared.binds())?;
-        self.statements.push((prepared, binds));
+        let binds = values.bind(&planned.binds)?;
+        if binds.len() != planned.binds.len() {
+            return Err(wrong_number(planned.binds.len(), binds.len()));
+        }
+        self.statements.push(Bindings { prepared, planned, binds });
         Ok(self)
     }
 
@@ -72,24 +87,30 @@ impl Batch<'_> {
     /// # Errors
     /// As [`Batch::run`].
     pub fn run_with(&mut self, parameters: &Parameters) -> Result<Answer> {
+        let answer = overtaken::repeat(self.session.catalog(), || self.run_once(parameters))?;
+        self.statements.clear();
+        Ok(answer)
+    }
+
+    fn run_once(&self, parameters: &Parameters) -> std::result::Result<Answer, Failed> {
         let session = self.session;
         let _writing = session.catalog().writing();
+        // Read first: of plans that are made meanwhile, one may be older.
+        let epoch = session.catalog().epoch();
         let mut plans = Vec::with_capacity(self.statements.len());
-        for (prepared, binds) in &self.statements {
-            let planned = prepared.planned(session.catalog())?;
-            if binds.len() != planned.binds.len() {
-                return Err(wrong_number(planned.binds.len(), binds.len()));
-            }
+        for statement in &self.statements {
+            let planned = statement.prepared.planned(session.catalog())?;
+            planned.check_same_types(&statement.planned)?;
             plans.push(planned);
         }
         let mut each = Vec::with_capacity(plans.len());
-        for (planned, (_, binds)) in plans.iter().zip(&self.statements) {
+        for (planned, statement) in plans.iter().zip(&self.statements) {
             let modification = planned.modification().ok_or_else(|| CqlError::invalid("not a write"))?;
-            each.push((modification, binds.as_slice()));
+            each.push((modification, statement.binds.as_slice()));
         }
         let mut run = Run::new(&[], session.db().now_micros(), parameters);
-        let outcome = run_each(session.db(), self.kind, &each, &mut run)?;
-        self.statements.clear();
+        let outcome = run_each(session.db(), self.kind, &each, &mut run);
+        let outcome = outcome.map_err(|error| Failed::by_plan(error, epoch))?;
         Ok(Answer { outcome, warnings: run.warnings, trace: run.trace })
     }
 }

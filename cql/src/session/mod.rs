@@ -3,6 +3,7 @@
 //! ```text
 //! plan       what a prepared statement is: its tree, and a plan for the schema as it is now
 //! cache      the plans of texts that were seen before
+//! overtaken  statements whose plan the schema has overtaken, run again
 //! query      rows as they are taken
 //! batch      several statements as one write
 //! values     Rust values into bind markers
@@ -18,6 +19,7 @@
 pub mod arrow;
 pub mod batch;
 mod cache;
+mod overtaken;
 mod plan;
 mod query;
 pub mod rows;
@@ -34,10 +36,11 @@ use crate::catalog::Catalog;
 use crate::derive;
 use crate::error::Result;
 use crate::session::cache::Cache;
+use crate::session::plan::Planned;
 use crate::session::values::wrong_number;
 use crate::value::Bound;
 use parking_lot::Mutex;
-use skep_engine::{DEFAULT_KEYSPACE, Db};
+use skep_engine::{DEFAULT_KEYSPACE, Db, Error};
 use std::sync::Arc;
 
 /// What a statement came to, and what was noticed on the way.
@@ -167,13 +170,22 @@ impl Session {
         self.keyspace.lock().clone()
     }
 
+    /// Fails once the store was closed: what a statement reads then might be changed by another process meanwhile. Rows that are being read go on.
+    pub(crate) fn check_open(&self) -> Result<()> {
+        match self.db.is_closed() {
+            true => Err(Error::closed("the store takes no more statements: it was closed").into()),
+            false => Ok(()),
+        }
+    }
+
     /// Prepares a statement, or finds it prepared. It may be run by every session of the store and stays good when the schema changes.
     ///
     /// # Errors
     /// `Syntax` for what is no CQL, `Invalid` for names that are not there, types that do not fit, and so on.
     pub fn prepare(&self, text: &str) -> Result<Prepared> {
         let keyspace = self.keyspace();
-        if let Some(known) = self.cache.lock().get(&keyspace, text) {
+        let known = self.cache.lock().get(&keyspace, text);
+        if let Some(known) = known.filter(|known| known.is_as_prepared(&self.catalog)) {
             return Ok(known);
         }
         let prepared = Prepared::new(&self.catalog, text, &keyspace)?;
@@ -187,8 +199,7 @@ impl Session {
     /// Those of [`Session::prepare`], of values that do not fit, and of the statement.
     pub fn execute(&self, query: impl Query, values: impl Values) -> Result<Answer> {
         let prepared = query.prepared(self)?;
-        let binds = values.bind(prepared.binds())?;
-        self.run(&prepared, &binds, &Parameters::default())
+        self.attempt(&prepared, &Parameters::default(), |planned| values.bind(&planned.binds))
     }
 
     /// Runs a statement and goes through its rows. Plain columns come straight from the engine, all of one snapshot; others are read a page at a
@@ -197,28 +208,44 @@ impl Session {
     /// # Errors
     /// As [`Session::execute`].
     pub fn query(&self, query: impl Query, values: impl Values) -> Result<Rows<'_>> {
-        let prepared = query.prepared(self)?;
-        let binds = values.bind(prepared.binds())?;
-        Rows::start(self, prepared, binds)
+        Rows::start(self, query.prepared(self)?, &values)
     }
 
-    /// Runs a prepared statement with values in wire form.
+    /// Runs a prepared statement with values in wire form, of the types that [`Prepared::binds`] says.
     ///
     /// # Errors
-    /// Those of the statement; `Invalid` for a wrong number of values.
+    /// Those of the statement; `Invalid` for a wrong number of values; `Unprepared` if the types have changed since it was prepared.
     pub fn run(&self, prepared: &Prepared, binds: &[Bound], parameters: &Parameters) -> Result<Answer> {
-        // A write that was planned without an index must be through before the index is filled.
-        let _writing = prepared.writes().then(|| self.catalog.writing());
-        let planned = prepared.planned(&self.catalog)?;
-        if binds.len() != planned.binds.len() {
-            return Err(wrong_number(planned.binds.len(), binds.len()));
-        }
-        let mut run = Run::new(binds, self.db.now_micros(), parameters);
-        let outcome = prepared.run(&planned, &mut run)?;
-        if let Outcome::Keyspace(name) = &outcome {
-            name.clone_into(&mut self.keyspace.lock());
-        }
-        Ok(Answer { outcome, warnings: run.warnings, trace: run.trace })
+        self.attempt(prepared, parameters, |planned| {
+            prepared.check_types(planned)?;
+            Ok(binds)
+        })
+    }
+
+    /// Runs a statement with the values that `bind` makes for its plan: again by a new plan if the schema has changed under it.
+    pub(crate) fn attempt<B: AsRef<[Bound]>>(
+        &self,
+        prepared: &Prepared,
+        parameters: &Parameters,
+        bind: impl Fn(&Planned) -> Result<B>,
+    ) -> Result<Answer> {
+        self.check_open()?;
+        overtaken::repeat(&self.catalog, || {
+            // A write that was planned without an index must be through before the index is filled.
+            let _writing = prepared.writes().then(|| self.catalog.writing());
+            let planned = prepared.planned(&self.catalog)?;
+            let binds = bind(&planned)?;
+            let binds = binds.as_ref();
+            if binds.len() != planned.binds.len() {
+                return Err(wrong_number(planned.binds.len(), binds.len()).into());
+            }
+            let mut run = Run::new(binds, self.db.now_micros(), parameters);
+            let outcome = prepared.run(&planned, &mut run).map_err(|error| planned.failed(error))?;
+            if let Outcome::Keyspace(name) = &outcome {
+                name.clone_into(&mut self.keyspace.lock());
+            }
+            Ok(Answer { outcome, warnings: run.warnings, trace: run.trace })
+        })
     }
 }
 

@@ -13,6 +13,7 @@ use crate::modify;
 use crate::modify::{Modification, ModifyPlan};
 use crate::schema;
 use crate::select::{Batches, NoIndexes, SelectPlan};
+use crate::session::overtaken::Failed;
 use crate::syntax;
 use crate::syntax::ast::{Select, Statement, TableName};
 use crate::system;
@@ -70,6 +71,15 @@ impl fmt::Debug for Prepared {
     }
 }
 
+impl fmt::Debug for Planned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Planned")
+            .field("epoch", &self.epoch)
+            .field("binds", &self.binds)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Prepared {
     pub(crate) fn new(catalog: &Arc<Catalog>, text: &str, keyspace: &str) -> Result<Self> {
         let parsed = syntax::parse(text)?;
@@ -90,7 +100,8 @@ impl Prepared {
         &self.0.text
     }
 
-    /// The bind markers: names and types, in the order of the text.
+    /// The bind markers: names and types, in the order of the text, when it was prepared. [`Session::run`](crate::Session::run) takes values of
+    /// these types; Rust values are bound by the types of the moment.
     #[must_use]
     pub fn binds(&self) -> &[ColumnSpec] {
         &self.0.first.binds
@@ -119,6 +130,22 @@ impl Prepared {
             *current = Arc::new(Planned::make(catalog, &inner.parsed, &inner.keyspace)?);
         }
         Ok(Arc::clone(&current))
+    }
+
+    /// Fails if `planned` takes values of other types than [`Prepared::binds`] says: bytes that were made for those would be read as others.
+    ///
+    /// # Errors
+    /// `Unprepared`.
+    pub(crate) fn check_types(&self, planned: &Planned) -> Result<()> {
+        planned.check_same_types(&self.0.first)
+    }
+
+    /// Whether what was told of its markers and columns still is so.
+    pub(crate) fn is_as_prepared(&self, catalog: &Arc<Catalog>) -> bool {
+        let first = &self.0.first;
+        self.planned(catalog).is_ok_and(|now| {
+            Arc::ptr_eq(&now, first) || (now.binds == first.binds && now.columns == first.columns)
+        })
     }
 
     /// Whether it writes rows.
@@ -158,6 +185,27 @@ impl Prepared {
 }
 
 impl Planned {
+    /// Fails if its markers are of other types than those of `before`, for which values were made.
+    ///
+    /// # Errors
+    /// `Unprepared`.
+    pub(crate) fn check_same_types(&self, before: &Self) -> Result<()> {
+        let types = |planned: &Self| planned.binds.iter().map(|spec| spec.ty.clone()).collect::<Vec<_>>();
+        if std::ptr::eq(self, before) || self.binds == before.binds || types(self) == types(before) {
+            return Ok(());
+        }
+        let text = "The types of the statement's bind markers have changed since it was prepared";
+        Err(CqlError::new(Code::Unprepared, text).hint("prepare it again"))
+    }
+
+    /// What a failure of a run by this plan is: statements about rows may be run again.
+    pub(crate) fn failed(&self, error: CqlError) -> Failed {
+        match self.plan {
+            Plan::System | Plan::Schema => error.into(),
+            _ => Failed::by_plan(error, self.epoch),
+        }
+    }
+
     /// The columns of its rows.
     pub(crate) fn columns(&self) -> Arc<[ColumnSpec]> {
         Arc::clone(&self.columns)

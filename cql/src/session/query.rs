@@ -7,9 +7,9 @@ use crate::answer::{Outcome, Parameters, Run};
 use crate::error::Result;
 use crate::select::Batches;
 use crate::session::Session;
-use crate::session::plan::Prepared;
+use crate::session::plan::{Planned, Prepared};
 use crate::session::rows::{Row, Shared};
-use crate::session::values::wrong_number;
+use crate::session::values::{Values, wrong_number};
 use crate::value::{Bound, ColumnSpec, Wire};
 #[cfg(feature = "arrow")]
 use skep_engine::Batch;
@@ -23,6 +23,8 @@ const PAGE_ROWS: usize = 5_000;
 pub struct Rows<'s> {
     session: &'s Session,
     prepared: Prepared,
+    /// The plan for which the values were bound.
+    planned: Arc<Planned>,
     binds: Vec<Bound>,
     columns: Arc<[ColumnSpec]>,
     warnings: Vec<String>,
@@ -49,8 +51,10 @@ pub(crate) enum Part {
 }
 
 impl<'s> Rows<'s> {
-    pub(crate) fn start(session: &'s Session, prepared: Prepared, binds: Vec<Bound>) -> Result<Self> {
+    pub(crate) fn start(session: &'s Session, prepared: Prepared, values: &impl Values) -> Result<Self> {
+        session.check_open()?;
         let planned = prepared.planned(session.catalog())?;
+        let binds = values.bind(&planned.binds)?;
         if binds.len() != planned.binds.len() {
             return Err(wrong_number(planned.binds.len(), binds.len()));
         }
@@ -66,7 +70,7 @@ impl<'s> Rows<'s> {
             }
             None => Source::Pages { page: Vec::new().into_iter(), state: None },
         };
-        let mut rows = Self { session, prepared, binds, columns, warnings, source };
+        let mut rows = Self { session, prepared, planned, binds, columns, warnings, source };
         // So that what is wrong with the statement is said here, and a write is done.
         if matches!(rows.source, Source::Pages { .. }) {
             rows.read_page(None)?;
@@ -89,7 +93,10 @@ impl<'s> Rows<'s> {
     fn read_page(&mut self, paging_state: Option<Vec<u8>>) -> Result<()> {
         self.source = Source::End;
         let parameters = Parameters { page_size: Some(PAGE_ROWS), paging_state, ..Parameters::default() };
-        let answer = self.session.run(&self.prepared, &self.binds, &parameters)?;
+        let answer = self.session.attempt(&self.prepared, &parameters, |planned| {
+            planned.check_same_types(&self.planned)?;
+            Ok(&self.binds)
+        })?;
         self.warnings.extend(answer.warnings);
         if let Outcome::Rows(set) = answer.outcome {
             self.columns = set.columns;

@@ -2,10 +2,11 @@
 
 use super::{Named, OpenSession, Prepared, Session};
 use crate::answer::{Outcome, Parameters};
-use crate::error::Code;
+use crate::error::{Code, CqlError};
 use crate::syntax::ast::BatchKind;
 use crate::value::Bound;
-use skep_engine::{Db, ManualClock, Null, Timestamp, Value};
+use skep_engine::model::bytes::Bytes;
+use skep_engine::{CqlType, Db, ErrorKind, ManualClock, Null, Timestamp, Value};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,6 +45,68 @@ fn run(s: &Session, text: &str) {
 
 fn ints(s: &Session, query: &Prepared) -> Vec<i32> {
     s.query(query, ()).unwrap().map(|row| row.unwrap().get(0).unwrap()).collect()
+}
+
+#[test]
+fn what_was_prepared_for_other_types_binds_by_those_of_now_or_is_refused() {
+    let store = Store::new("retyped");
+    let s = store.session();
+    let create = |ty: &str| run(&s, &format!("CREATE TABLE t (p int PRIMARY KEY, v {ty})"));
+    create("int");
+    let text = "INSERT INTO t (p, v) VALUES (?, ?)";
+    let insert = s.prepare(text).unwrap();
+    let select = s.prepare("SELECT v FROM t WHERE p = ?").unwrap();
+    s.execute(&insert, (1, 0x4142_4344)).unwrap();
+    let mut batch = s.batch();
+    batch.add(&insert, (2, 0x4142_4344)).unwrap();
+    run(&s, "DROP TABLE t");
+    create("text");
+    // An int's bytes would be a text's: "ABCD".
+    assert!(s.execute(&insert, (1, 0x4142_4344)).unwrap_err().message().contains("no value of type text"));
+    let bytes = |bytes: &[u8]| Bound::Value(Bytes::new(bytes));
+    let binds = [bytes(&[0, 0, 0, 1]), bytes(b"ABCD")];
+    let refused = s.run(&insert, &binds, &Parameters::default()).unwrap_err();
+    assert_eq!((refused.code(), refused.hint_text()), (Code::Unprepared, Some("prepare it again")));
+    assert_eq!(batch.run().unwrap_err().code(), Code::Unprepared);
+    s.execute(&insert, (1, "x")).unwrap();
+    let again = s.prepare(text).unwrap();
+    assert_eq!(again.binds()[1].ty, CqlType::Text);
+    s.run(&again, &binds, &Parameters::default()).unwrap();
+    let read: Vec<String> = s.query(&select, (1,)).unwrap().map(|row| row.unwrap().get(0).unwrap()).collect();
+    assert_eq!(read, ["ABCD"]);
+    assert_eq!(s.prepare("SELECT v FROM t WHERE p = ?").unwrap().columns()[0].ty, CqlType::Text);
+}
+
+#[test]
+fn pages_of_values_bound_for_other_types_are_refused() {
+    let store = Store::new("pages");
+    let s = store.session();
+    run(&s, "CREATE TABLE t (p int, c int, v int, PRIMARY KEY (p, c))");
+    let insert = s.prepare("INSERT INTO t (p, c, v) VALUES (1, ?, 7)").unwrap();
+    (0..5_001).for_each(|c| drop(s.execute(&insert, (c,)).unwrap()));
+    // An expression, so that it is read page by page.
+    let mut rows = s.query("SELECT v + 1 FROM t WHERE p = ? ORDER BY c", (1,)).unwrap();
+    rows.next().unwrap().unwrap();
+    run(&s, "DROP TABLE t");
+    run(&s, "CREATE TABLE t (p blob, c int, v int, PRIMARY KEY (p, c))");
+    let errors: Vec<_> = rows.filter_map(Result::err).collect();
+    assert_eq!(errors.iter().map(|error| error.code()).collect::<Vec<_>>(), [Code::Unprepared]);
+}
+
+#[test]
+fn a_closed_store_takes_no_statement_but_open_rows_go_on() {
+    let store = Store::new("closed");
+    let s = store.session();
+    run(&s, "CREATE TABLE t (p int PRIMARY KEY)");
+    run(&s, "INSERT INTO t (p) VALUES (1)");
+    let mut rows = s.query("SELECT p FROM t", ()).unwrap();
+    store.db.close().unwrap();
+    let kind = |error: CqlError| error.engine().map(skep_engine::Error::kind);
+    assert_eq!(rows.next().unwrap().unwrap().get::<i32>(0).unwrap(), 1);
+    for text in ["SELECT p FROM t", "INSERT INTO t (p) VALUES (2)", "DROP TABLE t"] {
+        assert_eq!(s.execute(text, ()).map_err(kind), Err(Some(ErrorKind::Closed)), "{text}");
+    }
+    assert_eq!(s.query("SELECT p FROM t", ()).map(drop).map_err(kind), Err(Some(ErrorKind::Closed)));
 }
 
 #[test]
@@ -211,7 +274,7 @@ fn the_clients_timestamp_holds_where_the_statement_has_none() {
     run(&s, "CREATE TABLE t (k int PRIMARY KEY, v int)");
     let insert = s.prepare("INSERT INTO t (k, v) VALUES (?, ?)").unwrap();
     let parameters = Parameters { timestamp: Some(1_000), ..Parameters::default() };
-    let bytes = |n: i32| Bound::Value(skep_engine::model::bytes::Bytes::new(&n.to_be_bytes()));
+    let bytes = |n: i32| Bound::Value(Bytes::new(&n.to_be_bytes()));
     s.run(&insert, &[bytes(1), bytes(5)], &parameters).unwrap();
     let row = s.query("SELECT writetime(v), v FROM t", ()).unwrap().next().unwrap().unwrap();
     assert_eq!(row.into::<(i64, i32)>().unwrap(), (1_000, 5));

@@ -25,7 +25,8 @@ pub trait ToCql {
 
 /// The values of a statement's bind markers.
 pub trait Values {
-    /// One for each of `markers`; markers that are not named are unset.
+    /// One for each of `markers`. Where values have names, a marker without one is unset, as Cassandra's drivers do it since version 4 of the
+    /// protocol.
     ///
     /// # Errors
     /// `Invalid` for a wrong number, an unknown name, or a value that is none of its marker's type.

@@ -229,6 +229,11 @@ impl Db {
         self.inner.close()
     }
 
+    /// Whether it was closed: by [`Db::close`], for this handle and all others.
+    pub fn is_closed(&self) -> bool {
+        self.inner.closed.load(Ordering::Acquire)
+    }
+
     /// The directory.
     pub fn path(&self) -> PathBuf {
         self.inner.dir.root().to_path_buf()
