@@ -91,20 +91,30 @@ impl Float for f32 {
     }
 }
 
+/// A number with its decimal point moved: as a float, and as the integer that it is.
+#[derive(Clone, Copy)]
+struct Scaled {
+    float: f64,
+    integer: i64,
+}
+
 /// `value * power` rounded to an integer, or 0 where that is not exact below 2^51 (NaN and infinities included).
 #[inline]
-fn scaled(value: f64, power: f64) -> f64 {
-    // Adding and subtracting 1.5 * 2^52 rounds to an integer; `f64::round` is a library call on many targets.
+fn scaled(value: f64, power: f64) -> Scaled {
+    // Adding 1.5 * 2^52 rounds to an integer (`f64::round` is a library call on many targets), and leaves it in the low
+    // bits (a conversion is no vector instruction on many).
     const SHIFT: f64 = 6_755_399_441_055_744.0;
     const LIMIT: f64 = 2_251_799_813_685_248.0;
     let product = value * power;
-    if product.abs() < LIMIT { (product + SHIFT) - SHIFT } else { 0.0 }
+    let shifted = if product.abs() < LIMIT { product + SHIFT } else { SHIFT };
+    let integer = shifted.to_bits().wrapping_sub(SHIFT.to_bits()).cast_signed();
+    Scaled { float: shifted - SHIFT, integer }
 }
 
 /// The correction that turns the quotient into `value`.
 #[inline]
-fn correction<F: Float>(value: F, decimal: f64, power: f64) -> i64 {
-    value.bits().wrapping_sub(F::narrow(decimal / power).bits())
+fn correction<F: Float>(value: F, decimal: Scaled, power: f64) -> i64 {
+    value.bits().wrapping_sub(F::narrow(decimal.float / power).bits())
 }
 
 fn encode<F: Float>(values: &[F], out: &mut Vec<u8>) {
@@ -114,51 +124,63 @@ fn encode<F: Float>(values: &[F], out: &mut Vec<u8>) {
         return encode_ints(&patterns, out);
     };
     let power = POWERS[p];
-    let mut decimals = Vec::with_capacity(values.len());
-    let mut corrections = Vec::with_capacity(values.len());
-    for &value in values {
+    let mut corrected = 0;
+    let decimals = values.iter().map(|&value| {
         let decimal = scaled(value.widen(), power);
-        decimals.push(decimal as i64);
-        corrections.push(correction(value, decimal, power));
-    }
+        corrected |= correction(value, decimal, power);
+        decimal.integer
+    });
+    let decimals: Vec<i64> = decimals.collect();
     out.push(p as u8);
     encode_ints(&decimals, out);
+    if corrected == 0 {
+        return encode_ints(&[0], out); // a lane of zeros is the same for any number of them
+    }
+    let correct = |&value: &F| correction(value, scaled(value.widen(), power), power);
+    let corrections: Vec<i64> = values.iter().map(correct).collect();
     encode_ints(&corrections, out);
 }
 
 /// The power with the fewest bits in a sample, the first one that leaves no corrections, or `None` if bit patterns take fewer.
 fn choose_power<F: Float>(values: &[F]) -> Option<usize> {
-    let bits = |number: u64| u64::from(64 - number.leading_zeros());
-    let run = SAMPLE_RUN.min(values.len());
-    let starts = [0, 1, 2, 3].map(|k| (values.len() - run) * k / (SAMPLE_RUNS - 1));
-    let cost = |code: &dyn Fn(F) -> (i64, i64)| {
-        let (mut distances, mut corrections) = (0, 0);
-        for start in starts {
-            let mut previous = None;
-            for &value in &values[start..start + run] {
-                let (number, correction) = code(value);
-                distances += previous.map_or(0, |before| bits(zigzag(number.wrapping_sub(before))));
-                corrections += bits(zigzag(correction));
-                previous = Some(number);
+    let (patterns, _) = sample(values, u64::MAX, |value| (value.bits(), 0))?;
+    let (mut limit, mut best) = (patterns + 1, None);
+    for (p, &power) in POWERS.iter().enumerate() {
+        let code = |value: F| {
+            let decimal = scaled(value.widen(), power);
+            (decimal.integer, correction(value, decimal, power))
+        };
+        if let Some((total, corrections)) = sample(values, limit, code) {
+            (limit, best) = (total, Some(p));
+            if corrections == 0 {
+                break;
             }
         }
-        (distances + corrections, corrections)
-    };
-    let (patterns, _) = cost(&|value| (value.bits(), 0));
-    let mut best = (u64::MAX, 0);
-    for (p, &power) in POWERS.iter().enumerate() {
-        let (total, corrections) = cost(&|value| {
-            let decimal = scaled(value.widen(), power);
-            (decimal as i64, correction(value, decimal, power))
-        });
-        if total < best.0 {
-            best = (total, p);
+    }
+    best
+}
+
+/// About how many bits some of `values` take, coded as integers and corrections, and how many of these are the corrections';
+/// `None` once it is seen that they are `limit` or more.
+#[inline]
+fn sample<F: Float>(values: &[F], limit: u64, code: impl Fn(F) -> (i64, i64)) -> Option<(u64, u64)> {
+    let bits = |number: i64| u64::from(64 - zigzag(number).leading_zeros());
+    let run = SAMPLE_RUN.min(values.len());
+    let (mut distances, mut corrections) = (0, 0);
+    for k in 0..SAMPLE_RUNS {
+        let start = (values.len() - run) * k / (SAMPLE_RUNS - 1);
+        let mut previous = None;
+        for &value in &values[start..start + run] {
+            let (number, correction) = code(value);
+            distances += previous.map_or(0, |before: i64| bits(number.wrapping_sub(before)));
+            corrections += bits(correction);
+            previous = Some(number);
         }
-        if corrections == 0 {
-            break;
+        if distances + corrections >= limit {
+            return None;
         }
     }
-    (best.0 <= patterns).then_some(best.1)
+    Some((distances + corrections, corrections))
 }
 
 fn decode<F: Float>(reader: &mut ByteReader<'_>, count: usize) -> Result<Vec<F>> {

@@ -13,8 +13,12 @@
 //! 2. Decoding allocates for `count` values only after `count` was held against [`MAX_LANE_VALUES`].
 
 use crate::encoding::bytes::ByteReader;
-use crate::encoding::varint::{put_signed, put_varint, unzigzag, varint_len, zigzag};
+use crate::encoding::varint::unzigzag;
 use crate::error::{Error, Result};
+
+pub use encode::{IntPlan, encode_ints};
+
+mod encode;
 
 /// The most values that a lane of any kind may have; bounds what a damaged count can allocate.
 pub const MAX_LANE_VALUES: usize = 1 << 24;
@@ -24,92 +28,6 @@ const DELTA: u8 = 0x80;
 
 /// The widest packed residual below whole words: with 7 bits of shift it still lies within 8 bytes.
 const WIDEST_PACKED: u32 = 56;
-
-/// The number of distances sampled for the step of a DELTA lane.
-const STEP_SAMPLES: usize = 9;
-
-/// Appends `values` as an integer lane, in whichever form is estimated shorter.
-pub fn encode_ints(values: &[i64], out: &mut Vec<u8>) {
-    IntPlan::new(values).write(out);
-}
-
-/// How a lane would be written: what a writer with a choice compares before it writes.
-pub struct IntPlan<'a> {
-    values: &'a [i64],
-    form: Form,
-}
-
-enum Form {
-    Constant(i64),
-    Frame { min: i64, residuals: Residuals },
-    Delta { first: i64, step: i64, residuals: Residuals },
-}
-
-impl<'a> IntPlan<'a> {
-    /// Chooses the form for `values`.
-    pub fn new(values: &'a [i64]) -> Self {
-        let (mut min, mut max) = (i64::MAX, i64::MIN);
-        for &value in values {
-            min = min.min(value);
-            max = max.max(value);
-        }
-        if min >= max {
-            // All the same, or nothing at all, which is written as a frame of zero.
-            return Self { values, form: Form::Constant(if values.is_empty() { 0 } else { min }) };
-        }
-        let frame = Residuals::plan(values.len(), above(values, min));
-        let step = median_step(values);
-        let delta = Residuals::plan(values.len() - 1, off_step(values, step));
-        let form = if delta.bits.saturating_add(64) < frame.bits {
-            Form::Delta { first: values[0], step, residuals: delta }
-        } else {
-            Form::Frame { min, residuals: frame }
-        };
-        Self { values, form }
-    }
-
-    /// About how many bits the lane will take.
-    pub fn bits(&self) -> u64 {
-        let signed = |value: i64| 8 * varint_len(zigzag(value)) as u64;
-        match &self.form {
-            Form::Constant(value) => signed(*value),
-            Form::Frame { min, residuals } => signed(*min) + residuals.bits,
-            Form::Delta { first, step, residuals } => signed(*first) + signed(*step) + residuals.bits,
-        }
-    }
-
-    /// Appends the lane.
-    pub fn write(&self, out: &mut Vec<u8>) {
-        match &self.form {
-            Form::Constant(value) => {
-                out.push(0);
-                put_signed(out, *value);
-                out.push(0);
-            }
-            Form::Frame { min, residuals } => {
-                out.push(residuals.width as u8);
-                put_signed(out, *min);
-                residuals.write(above(self.values, *min), out);
-            }
-            Form::Delta { first, step, residuals } => {
-                out.push(DELTA | residuals.width as u8);
-                put_signed(out, *first);
-                put_signed(out, *step);
-                residuals.write(off_step(self.values, *step), out);
-            }
-        }
-    }
-}
-
-/// Residual `i` of the FOR form.
-fn above(values: &[i64], min: i64) -> impl Fn(usize) -> u64 {
-    move |i| values[i].wrapping_sub(min) as u64
-}
-
-/// Residual `i` of the DELTA form.
-fn off_step(values: &[i64], step: i64) -> impl Fn(usize) -> u64 {
-    move |i| zigzag(values[i + 1].wrapping_sub(values[i]).wrapping_sub(step))
-}
 
 /// Reads a lane of `count` values.
 ///
@@ -159,99 +77,6 @@ fn decode_delta(reader: &mut ByteReader<'_>, width: u32, count: usize) -> Result
         *slot = value;
     }
     Ok(out)
-}
-
-/// How residuals will be packed, and what that is estimated to take.
-struct Residuals {
-    count: usize,
-    width: u32,
-    exceptions: u64,
-    bits: u64,
-}
-
-impl Residuals {
-    /// The width with the least `count * width + 16 * wider + 8/7 * missing` bits, where `wider` residuals do not fit
-    /// and lack `missing` bits in all. Widths that more than a quarter exceeds are not considered.
-    fn plan(count: usize, residual: impl Fn(usize) -> u64) -> Self {
-        // Two histograms, so that equal neighbours do not wait for each other's counter.
-        let mut lengths = [[0u32; 65]; 2];
-        for i in 0..count {
-            lengths[i & 1][64 - residual(i).leading_zeros() as usize] += 1;
-        }
-        let n = count as u64;
-        let mut plan = Self { count, width: 64, exceptions: 0, bits: 64 * n };
-        let (mut wider, mut missing) = (0u64, 0u64);
-        for width in (0..64u32).rev() {
-            let longer = width as usize + 1;
-            wider += u64::from(lengths[0][longer] + lengths[1][longer]);
-            missing += wider;
-            if 4 * wider > n {
-                break;
-            }
-            let bits = n * u64::from(width) + 16 * wider + missing * 8 / 7;
-            if width <= WIDEST_PACKED && bits < plan.bits {
-                plan = Self { count, width, exceptions: wider, bits };
-            }
-        }
-        plan
-    }
-
-    /// Appends the number of exceptions, the packed residuals and the exceptions.
-    fn write(&self, residual: impl Fn(usize) -> u64, out: &mut Vec<u8>) {
-        put_varint(out, self.exceptions);
-        if self.width == 64 {
-            out.reserve(8 * self.count);
-            (0..self.count).for_each(|i| out.extend_from_slice(&residual(i).to_le_bytes()));
-            return;
-        }
-        if self.width > 0 {
-            self.pack(&residual, out);
-        }
-        if self.exceptions == 0 {
-            return;
-        }
-        let mut next = 0;
-        for i in 0..self.count {
-            let high = residual(i) >> self.width;
-            if high != 0 {
-                put_varint(out, (i - next) as u64);
-                put_varint(out, high);
-                next = i + 1;
-            }
-        }
-    }
-
-    /// Appends the low bits of the residuals.
-    fn pack(&self, residual: impl Fn(usize) -> u64, out: &mut Vec<u8>) {
-        let mask = (1u64 << self.width) - 1;
-        let (mut word, mut filled) = (0u64, 0u32);
-        out.reserve(self.count * self.width as usize / 8 + 8);
-        for i in 0..self.count {
-            let value = residual(i) & mask;
-            word |= value << filled;
-            filled += self.width;
-            if filled >= 64 {
-                out.extend_from_slice(&word.to_le_bytes());
-                filled -= 64;
-                // What did not fit; nothing if the word was filled to the brim.
-                word = value.checked_shr(self.width - filled).unwrap_or(0);
-            }
-        }
-        out.extend_from_slice(&word.to_le_bytes()[..filled.div_ceil(8) as usize]);
-    }
-}
-
-/// The middle one of some distances spread evenly over the lane: robust against gaps, and exact for a steady step.
-fn median_step(values: &[i64]) -> i64 {
-    let distances = values.len() - 1;
-    let samples = distances.min(STEP_SAMPLES);
-    let mut steps = [0i64; STEP_SAMPLES];
-    for (k, step) in steps[..samples].iter_mut().enumerate() {
-        let i = k * distances / samples;
-        *step = values[i + 1].wrapping_sub(values[i]);
-    }
-    steps[..samples].sort_unstable();
-    steps[samples / 2]
 }
 
 /// Appends `count` residuals to `out`, packed ones completed by their exceptions.

@@ -4,6 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
+use crate::encoding::varint::put_varint;
 
 fn encode(values: &[i64]) -> Vec<u8> {
     let mut out = Vec::new();
