@@ -31,12 +31,12 @@ pub trait Sink {
     /// Of the file.
     fn push(&mut self, fragment: Fragment) -> Result<()>;
 
-    /// Appends a row as a memtable holds it.
+    /// Appends rows as a memtable holds them.
     ///
     /// # Errors
-    /// As [`Sink::push`]; `Corrupt` if it cannot be decoded.
-    fn push_plain(&mut self, row: &PlainRow<'_>) -> Result<()> {
-        self.push(Fragment::Row(row.decode()?))
+    /// As [`Sink::push`]; `Corrupt` if one cannot be decoded.
+    fn push_plain(&mut self, rows: &[PlainRow<'_>]) -> Result<()> {
+        rows.iter().try_for_each(|row| self.push(Fragment::Row(row.decode()?)))
     }
 }
 
@@ -93,18 +93,31 @@ impl<W: Sink, F: FnMut() -> Result<W>> Splitter<W, F> {
         }
     }
 
-    /// Takes the next row as a memtable holds it.
+    /// Takes the next rows as a memtable holds them.
     ///
     /// # Errors
     /// As [`Splitter::push`].
-    #[inline]
-    pub fn push_plain(&mut self, row: &PlainRow<'_>) -> Result<()> {
-        let timestamp = row.life.timestamp; // all that is in it has this one
-        let to = match self.last {
-            Some((to, from, until)) if from <= timestamp && timestamp <= until => to,
-            _ => self.route(timestamp)?,
-        };
-        self.announced(to)?.push_plain(row)
+    pub fn push_plain(&mut self, rows: &[PlainRow<'_>]) -> Result<()> {
+        // All that is in a plain row has one write time.
+        let within =
+            |row: &PlainRow<'_>, from, until| from <= row.life.timestamp && row.life.timestamp <= until;
+        let mut rest = rows;
+        while let Some(first) = rest.first() {
+            let to = match self.last {
+                Some((to, from, until)) if within(first, from, until) => to,
+                _ => self.route(first.life.timestamp)?,
+            };
+            let count = match self.last {
+                Some((of, from, until)) if of == to => {
+                    rest.iter().take_while(|row| within(row, from, until)).count()
+                }
+                _ => 1, // what goes to the common writer has no window
+            };
+            let (run, left) = rest.split_at(count.max(1));
+            self.announced(to)?.push_plain(run)?;
+            rest = left;
+        }
+        Ok(())
     }
 
     fn push_row(&mut self, row: Row, wrap: fn(Row) -> Fragment) -> Result<()> {

@@ -31,17 +31,24 @@ fn split(windows: Windows, stream: &[Fragment]) -> Vec<Vec<Fragment>> {
 fn split_encoded(windows: Windows, stream: &[Fragment]) -> Vec<Vec<Fragment>> {
     let stamp = Stamp { timestamp: 3, now: 0 };
     let mut splitter = Splitter::new(windows, || Ok(Kept::default()));
-    for fragment in stream {
+    let encode = |fragment: &Fragment| {
         let mut bytes = Vec::new();
         if let Fragment::Row(row) = fragment {
             encode_row(row, stamp, &mut bytes);
-            let row = EncodedRow::parse(&bytes).unwrap();
-            if is_plain(&row, &row.times(stamp).unwrap()) {
-                splitter.push_plain(&PlainRow::parse(&bytes, stamp).unwrap()).unwrap();
-                continue;
-            }
         }
-        splitter.push(fragment.clone()).unwrap();
+        let row = EncodedRow::parse(&bytes).ok();
+        row.is_some_and(|row| is_plain(&row, &row.times(stamp).unwrap())).then_some(bytes)
+    };
+    let encoded: Vec<_> = stream.iter().map(encode).collect();
+    let mut at = 0;
+    while let Some(fragment) = stream.get(at) {
+        let run = encoded[at..].iter().map_while(|bytes| bytes.as_deref());
+        let rows: Vec<_> = run.map(|bytes| PlainRow::parse(bytes, stamp).unwrap()).collect();
+        match rows.len() {
+            0 => splitter.push(fragment.clone()).unwrap(),
+            _ => splitter.push_plain(&rows).unwrap(),
+        }
+        at += rows.len().max(1);
     }
     splitter.into_writers().into_iter().map(|kept| kept.0).collect()
 }

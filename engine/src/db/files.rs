@@ -54,7 +54,7 @@ impl FileSink {
         while let Some(item) = stream.next_item()? {
             match item {
                 FlushItem::Fragment(fragment) => self.0.push(&fragment)?,
-                FlushItem::Plain(row) => self.0.push_plain(&row)?,
+                FlushItem::Plain(rows) => self.0.push_plain(&rows)?,
             }
         }
         Ok(())
@@ -71,9 +71,8 @@ impl Sink for FileSink {
         self.0.push(&fragment)
     }
 
-    #[inline]
-    fn push_plain(&mut self, row: &PlainRow<'_>) -> Result<()> {
-        self.0.push_plain(row)
+    fn push_plain(&mut self, rows: &[PlainRow<'_>]) -> Result<()> {
+        self.0.push_plain(rows)
     }
 }
 

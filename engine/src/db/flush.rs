@@ -55,7 +55,7 @@ fn write_files(inner: &Inner, schema: &Arc<TableSchema>, task: &FlushTask) -> Re
     while let Some(item) = stream.next_item()? {
         match item {
             FlushItem::Fragment(fragment) => splitter.push(fragment)?,
-            FlushItem::Plain(row) => splitter.push_plain(&row)?,
+            FlushItem::Plain(rows) => splitter.push_plain(&rows)?,
         }
     }
     let mut metas = Vec::new();

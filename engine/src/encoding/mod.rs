@@ -19,6 +19,7 @@ pub mod order;
 pub mod row;
 pub mod row_times;
 pub mod plain;
+pub mod plain_run;
 pub mod mutation;
 pub mod mutation_dump;
 pub mod key;

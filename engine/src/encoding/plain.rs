@@ -7,6 +7,8 @@
 //!
 //! # Invariants
 //! 1. The cells of a [`PlainRow`] are those of [`EncodedRow::decode`], in the same order.
+//!
+//! Several rows at once are walked by [`PlainRun`](crate::encoding::plain_run::PlainRun).
 
 use crate::encoding::bytes::ByteReader;
 use crate::encoding::row::read::{Head, read_column, read_own};
@@ -57,6 +59,36 @@ impl<'a> PlainRow<'a> {
     #[inline]
     pub fn cells(&self) -> PlainCells<'a> {
         PlainCells { reader: self.cells.clone(), next: 0, timestamp: self.life.timestamp, stamp: self.stamp }
+    }
+
+    /// Whether its clustering is before that of another row.
+    #[inline]
+    pub fn is_before(&self, other: &Self) -> bool {
+        let (own, others) = (self.clustering, other.clustering);
+        // The usual clustering is a number behind a byte, and comparing it needs no call.
+        match (own.first_chunk::<8>(), others.first_chunk::<8>()) {
+            (Some(a), Some(b)) if a != b => u64::from_be_bytes(*a) < u64::from_be_bytes(*b),
+            _ => own < others,
+        }
+    }
+
+    /// How many bytes it takes.
+    #[inline]
+    pub fn encoded_len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The cells as they are encoded.
+    #[inline]
+    pub(super) fn encoded_cells(&self) -> &'a [u8] {
+        self.cells.rest()
+    }
+
+    /// Its cells from `rest` on, behind column `next`.
+    #[inline]
+    pub(super) fn cells_from(&self, rest: &'a [u8], next: u32) -> PlainCells<'a> {
+        let reader = ByteReader::new(rest);
+        PlainCells { reader, next, timestamp: self.life.timestamp, stamp: self.stamp }
     }
 
     /// The row itself.

@@ -86,18 +86,23 @@ pub const fn varint_len(value: u64) -> usize {
 pub fn read_varint(data: &[u8]) -> Option<(u64, usize)> {
     match data {
         [byte @ ..0x80, ..] => Some(((*byte).into(), 1)),
-        [a, b, c, d, e, f, g, h, ..] => {
-            let word = u64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h]);
-            let ends = !word & MORE;
-            if ends == 0 {
-                return read_bytewise(data);
-            }
-            let length = ends.trailing_zeros() as usize / 8 + 1;
-            let bytes = word & u64::MAX >> (64 - 8 * length);
-            (bytes >> (8 * (length - 1)) != 0).then(|| (gather(bytes), length))
-        }
+        [a, b, c, d, e, f, g, h, ..] => read_word(u64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h]), data),
+        // Near the end of the data, where the last columns of rows are.
+        [a, b, c, d, ..] => read_word(u64::from_le_bytes([*a, *b, *c, *d, 0x80, 0x80, 0x80, 0x80]), data),
         _ => read_bytewise(data),
     }
+}
+
+/// The varint whose first bytes are those of `word`, if it ends in there; else that at the start of `data`.
+#[inline]
+fn read_word(word: u64, data: &[u8]) -> Option<(u64, usize)> {
+    let ends = !word & MORE;
+    if ends == 0 {
+        return read_bytewise(data);
+    }
+    let length = ends.trailing_zeros() as usize / 8 + 1;
+    let bytes = word & u64::MAX >> (64 - 8 * length);
+    (bytes >> (8 * (length - 1)) != 0).then(|| (gather(bytes), length))
 }
 
 /// [`read_varint`] for long ones and at the end of the data.

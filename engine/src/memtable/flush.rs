@@ -3,24 +3,22 @@
 //! Versions are merged, and what a deletion of the same memtable covers is left out; the deletion stays, since it may
 //! cover something in older files. Expired cells stay too: when they may go is for compactions to decide.
 //!
-//! Where nothing is deleted, plain rows are lent as they are encoded ([`FlushItem::Plain`]): the writer takes them without
-//! building them. The iterator gives the same stream with every row built.
+//! Where nothing is deleted, runs of plain rows are lent as they are encoded ([`FlushItem::Plain`]): the writer takes them
+//! without building them. The iterator gives the same stream with every row built.
 //!
 //! # Threads
 //! Runs beside readers. A memtable that is flushed takes no more writes; written to meanwhile, what came later may be missing.
 
 use crate::encoding::plain::PlainRow;
-use crate::encoding::row::Stamp;
 use crate::error::Result;
 use crate::memtable::partition::MemPartition;
-use crate::memtable::window::{Found, Window};
+use crate::memtable::window::{Found, Run, Window};
 use crate::model::clustering::ClusteringRange;
 use crate::model::fragment::{Fragment, RangeBound};
 use crate::model::key::DecoratedKey;
 use crate::model::life::Deletion;
 use crate::model::reconcile::{merge_deletion, shadow};
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Rows that are looked at at once.
@@ -31,8 +29,8 @@ const ROWS: usize = 128;
 pub enum FlushItem<'a> {
     /// Anything.
     Fragment(Fragment),
-    /// A plain row.
-    Plain(PlainRow<'a>),
+    /// Plain rows, at least one.
+    Plain(Vec<PlainRow<'a>>),
 }
 
 /// The stream of a memtable's contents in token order. After an error it ends.
@@ -44,15 +42,16 @@ pub struct Flush {
     window: Window,
     /// The window's rows are taken one by one.
     walking: bool,
-    /// The partition that is walked, until something of it comes.
+    /// The partition that is walked, until something of it comes; and what came, until the partition was given.
     unannounced: Option<DecoratedKey>,
+    held: Option<Found>,
     ready: VecDeque<Fragment>,
 }
 
 /// What [`Flush::next_item`] gives, without borrowing.
 enum Step {
     Fragment(Fragment),
-    Plain(Range<usize>, Stamp),
+    Plain(Run),
 }
 
 /// The partition that is being read.
@@ -78,6 +77,7 @@ impl Flush {
             window: Window::new(false),
             walking: false,
             unannounced: None,
+            held: None,
             ready: VecDeque::with_capacity(ROWS + 8),
         }
     }
@@ -90,14 +90,12 @@ impl Flush {
     pub fn next_item(&mut self) -> Result<Option<FlushItem<'_>>> {
         match self.step() {
             Ok(Some(Step::Fragment(fragment))) => Ok(Some(FlushItem::Fragment(fragment))),
-            Ok(Some(Step::Plain(bytes, stamp))) => {
-                let row = PlainRow::parse(&self.window.bytes()[bytes], stamp)?;
-                Ok(Some(FlushItem::Plain(row)))
-            }
+            Ok(Some(Step::Plain(run))) => Ok(Some(FlushItem::Plain(self.window.plain_rows(&run)?))),
             Ok(None) => Ok(None),
             Err(error) => {
                 self.ready.clear();
-                (self.current, self.walking, self.next) = (None, false, self.partitions.len());
+                (self.current, self.walking, self.held) = (None, false, None);
+                self.next = self.partitions.len();
                 Err(error)
             }
         }
@@ -110,14 +108,19 @@ impl Flush {
                 return Ok(Some(Step::Fragment(fragment)));
             }
             if self.walking {
-                let found = self.window.next_row()?;
-                if self.unannounced.is_some() {
-                    self.announce(found)?;
+                let found = self.next_found()?;
+                if matches!(&found, Some(Found::Row(row)) if row.is_empty()) {
                     continue;
                 }
+                if let (Some(key), Some(_)) = (self.unannounced.take(), &found) {
+                    if let Some(current) = &mut self.current {
+                        current.begun = true;
+                    }
+                    self.held = found;
+                    return Ok(Some(Step::Fragment(Fragment::Partition { key, deletion: None })));
+                }
                 match found {
-                    Some(Found::Plain(bytes, stamp)) => return Ok(Some(Step::Plain(bytes, stamp))),
-                    Some(Found::Row(row)) if row.is_empty() => continue,
+                    Some(Found::Plain(run)) => return Ok(Some(Step::Plain(run))),
                     Some(Found::Row(row)) => return Ok(Some(Step::Fragment(Fragment::Row(row)))),
                     None => self.walking = false,
                 }
@@ -128,28 +131,12 @@ impl Flush {
         }
     }
 
-    /// Makes the head of the partition ready, and behind it the first row that was found in it.
-    #[cold]
-    fn announce(&mut self, found: Option<Found>) -> Result<()> {
-        let row = match found {
-            Some(Found::Plain(bytes, stamp)) => {
-                PlainRow::parse(&self.window.bytes()[bytes], stamp)?.decode()?
-            }
-            Some(Found::Row(row)) if row.is_empty() => return Ok(()),
-            Some(Found::Row(row)) => row,
-            None => {
-                (self.walking, self.unannounced) = (false, None);
-                return Ok(());
-            }
-        };
-        if let Some(key) = self.unannounced.take() {
-            self.ready.push_back(Fragment::Partition { key, deletion: None });
+    /// What comes next in the window.
+    fn next_found(&mut self) -> Result<Option<Found>> {
+        match self.held.take() {
+            Some(found) => Ok(Some(found)),
+            None => self.window.next_rows(),
         }
-        self.ready.push_back(Fragment::Row(row));
-        if let Some(current) = &mut self.current {
-            current.begun = true;
-        }
-        Ok(())
     }
 
     /// Makes the next fragments ready, or the next window to be walked; false when there are none.
@@ -237,10 +224,16 @@ impl Iterator for Flush {
     type Item = Result<Fragment>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match self.next_item().transpose()? {
-            Ok(FlushItem::Fragment(fragment)) => Some(Ok(fragment)),
-            Ok(FlushItem::Plain(row)) => Some(row.decode().map(Fragment::Row)),
-            Err(error) => Some(Err(error)),
-        }
+        let rows = match self.next_item().transpose()? {
+            Ok(FlushItem::Fragment(fragment)) => return Some(Ok(fragment)),
+            Ok(FlushItem::Plain(rows)) => rows.iter().map(|row| row.decode().map(Fragment::Row)).collect(),
+            Err(error) => Err(error),
+        };
+        let rows: Vec<Fragment> = match rows {
+            Ok(rows) => rows,
+            Err(error) => return Some(Err(error)),
+        };
+        self.ready.extend(rows);
+        self.ready.pop_front().map(Ok)
     }
 }

@@ -8,6 +8,7 @@
 //! # Invariants
 //! 1. A window ends between two rows, never between versions of one: these might be merged before the next look.
 
+use crate::encoding::plain::PlainRow;
 use crate::encoding::row::{EncodedRow, Stamp};
 use crate::error::Result;
 use crate::memtable::contents::Contents;
@@ -41,13 +42,20 @@ struct Version {
     is_plain: bool,
 }
 
-/// The next row of a window without range deletions.
+/// What comes next in a window without range deletions.
 #[derive(Debug)]
 pub(super) enum Found {
-    /// A plain row of one version: where its bytes stand in [`Window::bytes`], and its batch's times.
-    Plain(Range<usize>, Stamp),
+    /// Plain rows of one version each, as many as there are, at least one: what [`Window::plain_rows`] takes.
+    Plain(Run),
     /// Any other row.
     Row(Row),
+}
+
+/// Versions of a window, and where the bytes of the first begin.
+#[derive(Debug)]
+pub(super) struct Run {
+    versions: Range<usize>,
+    begin: usize,
 }
 
 /// A copy of a part of a partition. Its buffers serve one look after the other.
@@ -64,7 +72,7 @@ pub(super) struct Window {
     opening: Option<Deletion>,
     points: Vec<Point>,
     recent: Vec<RangeTombstone>,
-    /// The version that [`Window::next_row`] looks at next, and where its bytes begin.
+    /// The version that [`Window::next_rows`] looks at next, and where its bytes begin.
     next: (usize, usize),
 }
 
@@ -233,37 +241,44 @@ impl Window {
         Some(PlainRows::new(std::mem::take(&mut self.bytes), ends))
     }
 
-    /// What rows were copied to.
-    #[inline]
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// The next row of a window that [`Window::has_no_ranges`], read forwards; what [`Window::for_each`] gives at once.
+    /// The rows of a run.
     ///
     /// # Errors
-    /// `Corrupt` if the row cannot be decoded.
-    #[inline]
-    pub(super) fn next_row(&mut self) -> Result<Option<Found>> {
-        let (mut next, mut begin) = self.next;
-        let Some(version) = self.versions.get(next) else { return Ok(None) };
-        let is_last = |next: usize| self.versions.get(next + 1).is_none_or(|version| version.is_first);
-        let found = if version.is_plain && is_last(next) {
+    /// `Corrupt` if one cannot be read.
+    pub(super) fn plain_rows(&self, run: &Run) -> Result<Vec<PlainRow<'_>>> {
+        let mut begin = run.begin;
+        let parse = |version: &Version| {
             let bytes = begin..version.end;
-            (next, begin) = (next + 1, version.end);
-            Found::Plain(bytes, version.stamp)
-        } else {
-            let mut row = EncodedRow::parse(&self.bytes[begin..version.end])?.decode(version.stamp)?;
-            (next, begin) = (next + 1, version.end);
-            while let Some(version) = self.versions.get(next).filter(|version| !version.is_first) {
-                let other = EncodedRow::parse(&self.bytes[begin..version.end])?.decode(version.stamp)?;
-                row = merge_rows(row, other);
-                (next, begin) = (next + 1, version.end);
-            }
-            Found::Row(row)
+            begin = version.end;
+            PlainRow::parse(&self.bytes[bytes], version.stamp)
         };
+        self.versions[run.versions.clone()].iter().map(parse).collect()
+    }
+
+    /// What comes next in a window that [`Window::has_no_ranges`], read forwards; what [`Window::for_each`] gives at once.
+    ///
+    /// # Errors
+    /// `Corrupt` if a row cannot be decoded.
+    pub(super) fn next_rows(&mut self) -> Result<Option<Found>> {
+        let (start, begin) = self.next;
+        let Some(first) = self.versions.get(start) else { return Ok(None) };
+        let behind = self.versions[start + 1..].iter().map(|version| version.is_first).chain([true]);
+        let is_plain = |(version, is_last): &(&Version, bool)| version.is_plain && *is_last;
+        let count = self.versions[start..].iter().zip(behind).take_while(is_plain).count();
+        if count > 0 {
+            let versions = start..start + count;
+            self.next = (versions.end, self.versions[versions.end - 1].end);
+            return Ok(Some(Found::Plain(Run { versions, begin })));
+        }
+        let mut row = EncodedRow::parse(&self.bytes[begin..first.end])?.decode(first.stamp)?;
+        let (mut next, mut begin) = (start + 1, first.end);
+        while let Some(version) = self.versions.get(next).filter(|version| !version.is_first) {
+            let other = EncodedRow::parse(&self.bytes[begin..version.end])?.decode(version.stamp)?;
+            row = merge_rows(row, other);
+            (next, begin) = (next + 1, version.end);
+        }
         self.next = (next, begin);
-        Ok(Some(found))
+        Ok(Some(Found::Row(row)))
     }
 
     /// Where the deletion in force may change, in the direction of reading, and to what; the near edge first.

@@ -181,7 +181,7 @@ impl SsTableWriter {
                 writer.widen_start(&Bound::before(clustering.order()));
             }
             writer.block.push_plain_row(block, item, &clustering)?;
-            writer.count_item();
+            writer.count_items(1);
             if let Some(current) = &mut writer.current {
                 current.place = Place::Row(clustering);
             }
@@ -197,7 +197,6 @@ impl SsTableWriter {
         let fits = match &first {
             Place::Static | Place::Start => matches!(current.place, Place::Start),
             Place::Row(row) => current.place.before_row(row),
-            Place::Plain(order) => current.place.before_order(order),
             Place::Bound(bound) => current.place.before_bound(bound),
         };
         if !fits {
@@ -217,9 +216,7 @@ impl SsTableWriter {
 
     /// What the run has changed: the place, the range deletion in force, the count of items.
     fn note_run(&mut self, block: &DecodedBlock, run: Range<usize>) -> Result<()> {
-        if let Some(items) = self.open_block.items.last_mut() {
-            *items += run.len() as u64;
-        }
+        self.count_items(run.len());
         let Some(current) = &mut self.current else { return Ok(()) };
         current.place = place_of(block, run.end - 1)?;
         if block.bound_count() > 0
@@ -237,7 +234,6 @@ impl Place {
         match self {
             Self::Bound(last) => *last <= entry.summary.first,
             Self::Row(last) => entry.summary.first.cmp_row(last.order()).is_gt(),
-            Self::Plain(last) => entry.summary.first.cmp_row(last).is_gt(),
             Self::Start | Self::Static => true,
         }
     }

@@ -1,7 +1,6 @@
 //! What a writer keeps in mind: its options, the partition that is being written, and the block that is being filled.
 
 use crate::encoding::compress::Codec;
-use crate::model::bytes::Bytes;
 use crate::model::clustering::{Bound, Clustering};
 use crate::model::key::DecoratedKey;
 use crate::model::life::Deletion;
@@ -55,8 +54,6 @@ pub(super) enum Place {
     Static,
     /// At a row.
     Row(Clustering),
-    /// At a row of this clustering, in a buffer that serves for the next row too.
-    Plain(Vec<u8>),
     /// At a bound.
     Bound(Bound),
 }
@@ -74,22 +71,7 @@ impl Place {
         match self {
             Self::Start | Self::Static => true,
             Self::Row(last) => last.order() < order,
-            Self::Plain(last) => last.as_slice() < order,
             Self::Bound(last) => last.cmp_row(order) == Ordering::Less,
-        }
-    }
-
-    /// Moves on to a row with the clustering `order`.
-    #[inline]
-    pub(super) fn move_to(&mut self, order: &[u8]) {
-        match self {
-            Self::Plain(last) => {
-                last.clear();
-                last.extend_from_slice(order);
-            }
-            Self::Row(_) => *self = Self::Plain(order.to_vec()),
-            // The first row of a partition, which may be the only one.
-            _ => *self = Self::Row(Clustering::new(Bytes::new(order))),
         }
     }
 
@@ -98,7 +80,6 @@ impl Place {
         match self {
             Self::Start | Self::Static => true,
             Self::Row(last) => bound.cmp_row(last.order()) == Ordering::Greater,
-            Self::Plain(last) => bound.cmp_row(last) == Ordering::Greater,
             Self::Bound(last) => last < bound,
         }
     }

@@ -15,7 +15,8 @@
 use crate::encoding::plain::PlainRow;
 use crate::env::{Env, WritableFile, temporary};
 use crate::error::{Error, Result};
-use crate::model::clustering::{Bound, ClusteringRange};
+use crate::model::bytes::Bytes;
+use crate::model::clustering::{Bound, Clustering, ClusteringRange};
 use crate::model::fragment::{Fragment, RangeBound};
 use crate::model::key::DecoratedKey;
 use crate::model::life::Deletion;
@@ -168,7 +169,7 @@ impl SsTableWriter {
                 return Err(out_of_order("static row"));
             }
             current.place = Place::Static;
-            writer.count_item();
+            writer.count_items(1);
             writer.block.push_static(row)
         })
     }
@@ -183,7 +184,7 @@ impl SsTableWriter {
             }
             let first = matches!(current.place, Place::Start | Place::Static);
             current.place = Place::Row(row.clustering.clone());
-            writer.count_item();
+            writer.count_items(1);
             if first {
                 writer.widen_start(&Bound::before(row.clustering.order()));
             }
@@ -191,22 +192,35 @@ impl SsTableWriter {
         })
     }
 
-    /// Pushes a row as a memtable holds it, without building it.
-    #[inline]
-    pub fn push_plain(&mut self, row: &PlainRow<'_>) -> Result<()> {
+    /// Pushes rows as a memtable holds them, without building them.
+    pub fn push_plain(&mut self, rows: &[PlainRow<'_>]) -> Result<()> {
         self.guard(|writer| {
-            let current = writer.start_item()?;
-            if !current.place.before_order(row.clustering) {
-                return Err(out_of_order("row"));
+            let mut rest = rows;
+            while !rest.is_empty() {
+                writer.start_item()?;
+                let (run, left) = rest.split_at(writer.block.room_for(rest));
+                writer.push_run(run)?;
+                rest = left;
             }
-            let first = matches!(current.place, Place::Start | Place::Static);
-            current.place.move_to(row.clustering);
-            writer.count_item();
-            if first {
-                writer.widen_start(&Bound::before(row.clustering));
-            }
-            writer.block.push_plain(row)
+            Ok(())
         })
+    }
+
+    /// Pushes rows into the open block.
+    fn push_run(&mut self, rows: &[PlainRow<'_>]) -> Result<()> {
+        let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return Ok(()) };
+        let current = self.start_item()?;
+        let ascend = rows.windows(2).all(|pair| pair[0].is_before(&pair[1]));
+        if !ascend || !current.place.before_order(first.clustering) {
+            return Err(out_of_order("row"));
+        }
+        let begins = matches!(current.place, Place::Start | Place::Static);
+        current.place = Place::Row(Clustering::new(Bytes::new(last.clustering)));
+        self.count_items(rows.len());
+        if begins {
+            self.widen_start(&Bound::before(first.clustering));
+        }
+        self.block.push_plain(rows)
     }
 
     /// Pushes a place where the range deletion in force changes.
@@ -219,7 +233,7 @@ impl SsTableWriter {
             let first = matches!(current.place, Place::Start | Place::Static);
             current.place = Place::Bound(bound.at.clone());
             current.open = bound.deletion;
-            writer.count_item();
+            writer.count_items(1);
             if first {
                 writer.widen_start(&bound.at);
             }
@@ -261,9 +275,9 @@ impl SsTableWriter {
         self.open_block.items.last() == Some(&0)
     }
 
-    pub(super) fn count_item(&mut self) {
+    pub(super) fn count_items(&mut self, count: usize) {
         if let Some(items) = self.open_block.items.last_mut() {
-            *items += 1;
+            *items += count as u64;
         }
     }
 
@@ -313,7 +327,6 @@ impl SsTableWriter {
         }
         let end = match self.current.as_ref().map(|current| &current.place) {
             Some(Place::Row(last)) => Bound::after(last.order()),
-            Some(Place::Plain(last)) => Bound::after(last),
             Some(Place::Bound(last)) => last.clone(),
             _ => return Ok(()),
         };

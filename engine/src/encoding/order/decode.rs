@@ -18,7 +18,7 @@ use crate::model::wire;
 pub fn decode_component(bytes: &[u8], ty: &CqlType, descending: bool, out: &mut Vec<u8>) -> Result<usize> {
     if let Some(number) = long_component(bytes, ty, descending) {
         out.extend_from_slice(&number.to_be_bytes());
-        return Ok(9);
+        return Ok(LONG_BYTES);
     }
     let mask = if descending { 0xff } else { 0 };
     let mut reader = Reader { rest: bytes, mask };
@@ -26,11 +26,14 @@ pub fn decode_component(bytes: &[u8], ty: &CqlType, descending: bool, out: &mut 
     Ok(bytes.len() - reader.rest.len())
 }
 
+/// Bytes of the component that [`long_component`] reads.
+pub const LONG_BYTES: usize = 9;
+
 /// The number that the component at the start of `bytes` stands for, if it is a bigint or timestamp: what
 /// [`decode_component`] gives for these types, without a buffer.
 #[inline]
 pub fn long_component(bytes: &[u8], ty: &CqlType, descending: bool) -> Option<i64> {
-    let (tag, body) = bytes.first_chunk::<9>()?.split_first_chunk::<1>()?;
+    let (tag, body) = bytes.first_chunk::<LONG_BYTES>()?.split_first_chunk::<1>()?;
     let mask = if descending { 0xff } else { 0 };
     let is_value = matches!(ty, CqlType::Timestamp | CqlType::Bigint) && tag[0] ^ mask == VALUE;
     let flipped = if descending { !SIGN_64 } else { SIGN_64 };

@@ -37,7 +37,7 @@ use crate::error::{Error, Result};
 use crate::model::types::CqlType;
 use crate::model::validate::{Container, validate_scalar};
 
-pub use decode::{component_length, decode_component, long_component};
+pub use decode::{LONG_BYTES, component_length, decode_component, long_component};
 
 const END: u8 = 0x10;
 const NULL: u8 = 0x20;

@@ -86,9 +86,14 @@ fn decimal_code(value: f64) -> Option<u64> {
 #[inline(always)]
 pub(in crate::encoding) fn decimal_bits(reader: &mut ByteReader<'_>) -> Result<u64> {
     let code = reader.varint()?;
-    let scale = SCALES.get((code & 3) as usize);
-    let scale = scale.ok_or_else(|| reader.error("unknown number of decimals"))?;
-    Ok((unzigzag(code >> 2) as f64 / scale).to_bits())
+    decimal_of(code).ok_or_else(|| reader.error("unknown number of decimals"))
+}
+
+/// The same of a code that was read; `None` for a number of decimals that there is not.
+#[inline(always)]
+pub(in crate::encoding) fn decimal_of(code: u64) -> Option<u64> {
+    let scale = SCALES.get((code & 3) as usize)?;
+    Some((unzigzag(code >> 2) as f64 / scale).to_bits())
 }
 
 /// The number of form [`INT4`].

@@ -54,7 +54,7 @@ impl BlockBuilder {
         item: usize,
         clustering: &Clustering,
     ) -> Result<()> {
-        self.check_room()?;
+        self.check_room(1)?;
         if self.first.is_none() {
             self.first = Some(Bound::before(clustering.order()));
         }
@@ -90,7 +90,7 @@ impl BlockBuilder {
 
     /// Rows with a marker, of a block with this builder's schema.
     fn push_plain_rows(&mut self, block: &DecodedBlock, items: Range<usize>) -> Result<()> {
-        self.check_room()?;
+        self.check_room(1)?;
         if items.len() > MAX_ITEMS - self.items() {
             return Err(Error::invalid("a run of rows is longer than a block can be"));
         }

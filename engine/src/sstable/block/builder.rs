@@ -90,8 +90,6 @@ pub struct BlockBuilder {
 pub(super) enum Last {
     Nothing,
     Row(crate::model::clustering::Clustering),
-    /// The clustering of a row, in a buffer that serves for the next row too.
-    Plain(Vec<u8>),
     Bound(Bound),
 }
 
@@ -154,7 +152,7 @@ impl BlockBuilder {
     /// # Errors
     /// `Invalid` for a cell of an unknown or non-static column, or a value that is not of its column's type.
     pub fn push_static(&mut self, row: &Row) -> Result<()> {
-        self.check_room()?;
+        self.check_room(1)?;
         self.places.iter_mut().for_each(PlaceBuilder::push_repeated);
         self.first.get_or_insert_with(Bound::bottom);
         self.zone.static_rows += 1;
@@ -170,7 +168,7 @@ impl BlockBuilder {
     /// # Errors
     /// `Invalid` for a cell of an unknown or static column, or a value or clustering that is not of its column's type.
     pub fn push_row(&mut self, row: &Row) -> Result<()> {
-        self.check_room()?;
+        self.check_room(1)?;
         self.weight += push_clustering(&mut self.places, &row.clustering)?;
         if self.first.is_none() {
             self.first = Some(Bound::before(row.clustering.order()));
@@ -198,7 +196,7 @@ impl BlockBuilder {
     /// # Errors
     /// `Invalid` for a bound that is not of this table.
     pub fn push_bound(&mut self, bound: &RangeBound) -> Result<()> {
-        self.check_room()?;
+        self.check_room(1)?;
         let (values, weight) = push_prefix(&mut self.places, &bound.at)?;
         self.weight += weight;
         self.first.get_or_insert_with(|| bound.at.clone());
@@ -290,11 +288,12 @@ impl BlockBuilder {
         })
     }
 
-    pub(super) fn check_room(&self) -> Result<()> {
+    /// Whether there is room for `items` more.
+    pub(super) fn check_room(&self, items: usize) -> Result<()> {
         if self.items_of.is_empty() {
             return Err(Error::invalid("a row or bound was pushed before its partition"));
         }
-        if self.items() >= MAX_ITEMS { Err(too_large()) } else { Ok(()) }
+        if items > MAX_ITEMS.saturating_sub(self.items()) { Err(too_large()) } else { Ok(()) }
     }
 
     /// Appends the block to `out` and empties the builder. `continued`: the first partition began in an earlier block, where
@@ -407,7 +406,6 @@ impl BlockBuilder {
         let last = match &self.last {
             Last::Nothing => Bound::bottom(),
             Last::Row(clustering) => Bound::after(clustering.order()),
-            Last::Plain(order) => Bound::after(order),
             Last::Bound(bound) => bound.clone(),
         };
         BlockSummary {

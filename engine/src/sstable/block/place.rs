@@ -13,13 +13,15 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::encoding::bytes::{ByteReader, put_u32};
-use crate::encoding::order::{comes_back, decode_component, encode_component, is_faithful};
+use crate::encoding::order::{
+    LONG_BYTES, comes_back, decode_component, encode_component, is_faithful, long_component,
+};
 use crate::error::{Error, Result};
 use crate::model::bytes::Bytes;
 use crate::model::clustering::{Bound, Clustering};
 use crate::model::types::CqlType;
 use crate::sstable::block::values::{Lane, SparseInts, Values};
-use crate::sstable::layout::{BlockSchema, LaneKind};
+use crate::sstable::layout::{BlockSchema, IntWidth, LaneKind};
 
 /// Values of one clustering column, or paths of one collection, on their way into a block.
 #[derive(Debug)]
@@ -46,6 +48,13 @@ impl PlaceBuilder {
     /// Appends the component at the start of `order`; returns its length and its weight.
     #[inline]
     fn push_component(&mut self, order: &[u8]) -> Result<(usize, usize)> {
+        if let Values::Ints(IntWidth::I64, values) = &mut self.values
+            && let Some(number) = long_component(order, &self.ty, self.desc)
+        {
+            values.push(number);
+            self.empties.push(0);
+            return Ok((LONG_BYTES, 0));
+        }
         self.wire.clear();
         let length = decode_component(order, &self.ty, self.desc, &mut self.wire)?;
         let wire = std::mem::take(&mut self.wire);
