@@ -5,7 +5,7 @@ use crate::inspect::findings::{Findings, Grid};
 use crate::inspect::{Args, Names, words};
 use crate::output::{bytes, micros, things};
 use serde_json::{Value as Json, json};
-use skep::commitlog::segment::{HEADER_BYTES, Header, framer};
+use skep::commitlog::segment::{HEADER_BYTES, Header, Mark, framer};
 use skep::encoding::mutation::{BatchReader, Op, OpBody};
 use skep::encoding::mutation_dump;
 use skep::encoding::row::Stamp;
@@ -50,6 +50,12 @@ pub(super) fn inspect(args: &Args, path: &Path, names: &Names) -> Outcome<Findin
     let mut reader = RecordReader::new(framer(id), records, HEADER_BYTES as u64);
     loop {
         for record in reader.by_ref() {
+            if let Ok(Some(mark)) = Mark::decode(record.payload) {
+                let text =
+                    format!("segments {} to {}, by the mark at {}", mark.run, mark.upto, record.offset);
+                findings.fact("synced whole", text);
+                continue;
+            }
             sums.records += 1;
             match batch(record.payload) {
                 Ok((stamp, operations)) => {

@@ -1,12 +1,16 @@
 //! Explains the bytes of a segment.
 
 use crate::annotate::Annotation;
-use crate::commitlog::segment::{HEADER_BYTES, Header, framer};
+use crate::commitlog::segment::{HEADER_BYTES, Header, Mark, framer};
 use crate::record;
 
 /// Explains `bytes`, the whole of segment `id`, damage included. `payload` explains a payload, given with its offset in the
 /// file: what a payload means is not known here.
-pub fn dump(id: u64, bytes: &[u8], payload: impl FnMut(u64, &[u8]) -> Vec<Annotation>) -> Vec<Annotation> {
+pub fn dump(
+    id: u64,
+    bytes: &[u8],
+    mut payload: impl FnMut(u64, &[u8]) -> Vec<Annotation>,
+) -> Vec<Annotation> {
     let mut list = match Header::decode(bytes) {
         Ok(header) => vec![
             Annotation::new(0, 8, "magic"),
@@ -22,7 +26,15 @@ pub fn dump(id: u64, bytes: &[u8], payload: impl FnMut(u64, &[u8]) -> Vec<Annota
         }
     };
     if let Some(records) = bytes.get(HEADER_BYTES..) {
-        list.extend(record::dump(framer(id), records, HEADER_BYTES as u64, payload));
+        let each = |offset, bytes: &[u8]| match Mark::decode(bytes) {
+            Ok(Some(Mark { run, upto })) => vec![
+                Annotation::new(offset, 1, "mark of the log"),
+                Annotation::new(offset + 1, 8, format!("synced whole: segment {run}")),
+                Annotation::new(offset + 9, 8, format!("to segment {upto}")),
+            ],
+            _ => payload(offset, bytes),
+        };
+        list.extend(record::dump(framer(id), records, HEADER_BYTES as u64, each));
     }
     list
 }

@@ -6,26 +6,33 @@
 //! # Invariants
 //! 1. The active segment holds exactly the records that were reported as appended. A failed append is taken back before
 //!    anything else is appended, so that no half-written record ever stands in front of a whole one.
-//! 2. A segment is synced whole before its successor is begun, and the successor's header says how long it was.
-//! 3. A new segment's name is durable before the first record is appended to it.
+//! 2. [`CommitLog::sync`] acknowledges nothing in a segment before all earlier segments, the directory and the segment itself are
+//!    synced. So a crash takes records from the end only: those behind the first that is missing were never acknowledged.
+//! 3. A segment's header says how long the one before was, and a [`Mark`] which ones were synced to that length: what is
+//!    missing from these was not lost in a crash.
 //! 4. After a failed sync nothing is appended or synced any more: the system may have dropped the bytes, and a second sync that
 //!    succeeds would prove nothing.
 //!
 //! # Threads
-//! One lock around everything but the fsync itself and the removal of files, so that one thread can sync while another appends.
-//! Appending is meant for one thread at a time (the commit leader); others would only wait for the lock.
+//! One lock around everything but fsyncs and the removal of files, so that one thread can sync while others append: beginning
+//! a new segment waits for no sync. Appending is meant for one thread at a time (the commit leader); others would only wait for the lock.
+//!
+//! `sync` has the syncs.
 //!
 //! # Not here
 //! Nothing waits for space: when the log is longer than its limit, the owner is told and flushes the table that
 //! [`CommitLog::oldest_dirty`] names. A limit that made writers wait for that flush could wait for ever.
+
+mod sync;
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
 use crate::commitlog::dirty::Segments;
-use crate::commitlog::segment::{HEADER_BYTES, Header, framer, list_segments};
-use crate::env::{DataDir, Env, Syncer, WritableFile};
+use crate::commitlog::log::sync::Retired;
+use crate::commitlog::segment::{HEADER_BYTES, Header, Mark, framer, list_segments};
+use crate::env::{DataDir, Env, WritableFile};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::position::LogPosition;
 use crate::model::schema::TableId;
@@ -70,6 +77,12 @@ struct State {
     /// The first segment of this log.
     run: u64,
     active: Option<Active>,
+    /// Full segments that are not synced yet, oldest first.
+    retired: Vec<Retired>,
+    /// A segment was created since the directory was last synced.
+    names_unsynced: bool,
+    /// The last of the segments that were synced whole, until a mark says so.
+    unmarked: Option<u64>,
     segments: Segments,
     /// Frames of the group that is being appended.
     buffer: Vec<u8>,
@@ -114,6 +127,9 @@ impl CommitLog {
             next_segment: run,
             run,
             active: None,
+            retired: Vec::new(),
+            names_unsynced: false,
+            unmarked: None,
             segments: Segments::default(),
             buffer: Vec::new(),
             appended: LogPosition::START,
@@ -144,7 +160,8 @@ impl CommitLog {
     ///
     /// # Errors
     /// No payload of the group is in the log after an error, and later appends work as soon as the cause is gone.
-    /// `Invalid` for an empty payload or one over [`CommitLog::max_payload_bytes`], `NoSpace` and `Io` from the disk,
+    /// `Invalid` for an empty payload, one that begins with [`Mark::FIRST_BYTE`], or one over
+    /// [`CommitLog::max_payload_bytes`]; `NoSpace` and `Io` from the disk,
     /// `Closed` with the cause once a sync has failed.
     pub fn append_group(&self, entries: &[Entry<'_>], positions: &mut Vec<LogPosition>) -> Result<()> {
         self.append_entries(entries, |at| positions.push(at))
@@ -168,6 +185,10 @@ impl CommitLog {
         };
         let framer = framer(*id);
         state.buffer.clear();
+        if let Some(upto) = state.unmarked {
+            framer.append(&mut state.buffer, &Mark { run: state.run, upto }.encode())?;
+        }
+        let mut position = LogPosition { segment: *id, offset: *len + state.buffer.len() as u64 };
         for entry in entries {
             framer.append(&mut state.buffer, entry.payload)?;
         }
@@ -175,8 +196,8 @@ impl CommitLog {
             *suspect = true;
             return Err(error);
         }
-        let mut position = LogPosition { segment: *id, offset: *len };
-        *len += bytes;
+        *len += state.buffer.len() as u64;
+        state.unmarked = None;
         state.segments.set_bytes(*id, *len);
         for entry in entries {
             position.offset += (record::HEADER_BYTES + entry.payload.len()) as u64;
@@ -194,8 +215,14 @@ impl CommitLog {
 
     fn check_payload(&self, payload: &[u8]) -> Result<()> {
         let limit = self.max_payload_bytes();
-        if payload.is_empty() {
-            return Err(Error::invalid("a payload of the commit log needs at least one byte"));
+        match payload.first() {
+            None => return Err(Error::invalid("a payload of the commit log needs at least one byte")),
+            Some(&Mark::FIRST_BYTE) => {
+                return Err(Error::invalid(
+                    "a payload of the commit log begins like one of the log's own marks",
+                ));
+            }
+            Some(_) => {}
         }
         if payload.len() as u64 > limit {
             let message = format!(
@@ -206,38 +233,6 @@ impl CommitLog {
             return Err(Error::invalid(message).hint("split the batch, or raise segment_bytes"));
         }
         Ok(())
-    }
-
-    /// Everything appended before the call survives a crash once this returns. Callers share fsyncs: who waits for one that began
-    /// after its own append does none itself.
-    ///
-    /// # Errors
-    /// The disk's error for the caller whose fsync failed; from then on every append and sync fails with `Closed`
-    /// and that cause (invariant 4).
-    pub fn sync(&self) -> Result<()> {
-        let wanted = {
-            let state = self.state.lock();
-            state.check_writable()?;
-            state.appended
-        };
-        let _turn = self.sync_turn.lock();
-        let (syncer, upto) = {
-            let state = self.state.lock();
-            if state.synced >= wanted {
-                return Ok(());
-            }
-            state.check_writable()?;
-            (state.syncer()?, state.appended)
-        };
-        let done = syncer.sync();
-        let mut state = self.state.lock();
-        match done {
-            Ok(()) => {
-                state.synced = state.synced.max(upto);
-                Ok(())
-            }
-            Err(error) => Err(state.fail(error)),
-        }
     }
 
     /// Whether everything appended is synced.
@@ -257,14 +252,23 @@ impl CommitLog {
     /// # Errors
     /// If a file cannot be removed; the next call tries again.
     pub fn mark_flushed(&self, table: TableId, upto: LogPosition) -> Result<()> {
-        let clean = {
+        let (clean, unsynced) = {
             let mut state = self.state.lock();
             state.segments.mark_flushed(table, upto);
             let active = state.active.as_ref().map(|active| active.id);
-            state.segments.take_clean(active)
+            let clean = state.segments.take_clean(active);
+            let unsynced = clean.iter().any(|(id, _)| state.retired.iter().any(|segment| segment.id == *id));
+            (clean, unsynced)
         };
         // Not synced: a segment that a crash brings back is replayed once more, and its records are known to be flushed.
-        self.remove(&clean)
+        self.remove(&clean)?;
+        // But for one that is not synced: brought back in part, it would end the replay. Its removal costs less than its sync;
+        // where that fails, it stays among those that a sync has to deal with.
+        if unsynced && self.env.sync_dir(&self.dir.commitlog()).is_ok() {
+            let mut state = self.state.lock();
+            state.retired.retain(|segment| clean.iter().all(|(id, _)| *id != segment.id));
+        }
+        Ok(())
     }
 
     /// Removes the active segment as well, if every table has flushed past its last record: a store at rest keeps no log. The next
@@ -361,16 +365,12 @@ impl CommitLog {
         if state.active.as_ref().is_some_and(fits) {
             return Ok(());
         }
-        state.sync_active()?;
         let id = state.next_segment;
         let previous_bytes = state.active.as_ref().map_or(0, |active| active.len);
         let header = Header { segment: id, run: state.run, previous_bytes };
         let file = self.create_segment(&header)?;
-        if let Err(error) = self.env.sync_dir(&self.dir.commitlog()) {
-            self.give_up(file, id);
-            // As with a file (invariant 4), unless space was all that was missing.
-            return Err(if error.kind() == ErrorKind::NoSpace { error } else { state.fail(error) });
-        }
+        state.retire_active();
+        state.names_unsynced = true;
         state.next_segment = id.saturating_add(1);
         let len = HEADER_BYTES as u64;
         state.segments.set_bytes(id, len);
@@ -384,16 +384,12 @@ impl CommitLog {
         match file.append(&header.encode()) {
             Ok(()) => Ok(file),
             Err(error) => {
-                self.give_up(file, header.segment);
+                drop(file);
+                // If that fails it stays as one without records, which is harmless: the next attempt writes it anew.
+                let _ = self.env.remove(&self.dir.segment(header.segment));
                 Err(error)
             }
         }
-    }
-
-    /// Removes a segment that was not begun after all. If that fails it stays as one without records, which is harmless.
-    fn give_up(&self, file: Box<dyn WritableFile>, id: u64) {
-        drop(file);
-        let _ = self.env.remove(&self.dir.segment(id));
     }
 
     /// After a failed append: cuts the file back to its whole records and opens it anew (invariant 1).
@@ -430,22 +426,6 @@ impl State {
     fn fail(&mut self, error: Error) -> Error {
         self.failed.get_or_insert_with(|| error.to_string());
         error
-    }
-
-    fn syncer(&self) -> Result<Arc<dyn Syncer>> {
-        let file = self.active.as_ref().and_then(|active| active.file.as_ref());
-        file.map(|file| file.syncer()).ok_or_else(|| Error::closed("the commit log has no active segment"))
-    }
-
-    /// Syncs what was appended, under the lock: at a rotation, or before a failed append is taken back.
-    fn sync_active(&mut self) -> Result<()> {
-        if self.synced >= self.appended {
-            return Ok(());
-        }
-        let done = self.syncer()?.sync();
-        done.map_err(|error| self.fail(error))?;
-        self.synced = self.appended;
-        Ok(())
     }
 }
 

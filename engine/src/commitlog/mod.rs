@@ -16,7 +16,7 @@
 //!
 //! # Not here
 //! Segments are neither preallocated nor recycled: an almost empty store takes almost no space, and a new file costs one
-//! directory sync in 32 MiB.
+//! directory sync in 32 MiB, which no append waits for.
 
 pub mod segment;
 mod dirty;
@@ -26,6 +26,7 @@ pub mod dump;
 
 pub use log::{CommitLog, Entry, LogOptions};
 pub use replay::{Logged, ReplaySummary, Skipped, TornTail, remove_replayed, replay, replay_runs};
+pub use segment::Mark;
 
 #[cfg(test)]
 mod tests;

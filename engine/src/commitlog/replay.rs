@@ -4,11 +4,10 @@
 //! [`remove_replayed`]. Checks of a log take its records one by one from [`replay`]. Replaying changes no file, so that it may be killed and begun again any number of times.
 //!
 //! # What is a crash, and what is damage
-//! A segment ends *torn* when bytes follow its last valid record and no valid record stands behind them. That is what a
-//! crash leaves in the segment that was being written: accepted and reported. It is damage
-//!
-//! * when the next segment's header says that this one was longer (it was synced that far before the next was begun), or
-//! * when a later segment of the same run holds a record.
+//! A segment ends *torn* when bytes follow its last valid record and no valid record stands behind them, and *short* when the
+//! next one's header says that it was longer. A crash leaves that of segments that were not synced: accepted and reported.
+//! What the same run appended behind the hole was not acknowledged, and is left out: a crash takes records from the end only.
+//! It is damage when a [`Mark`] in a later segment says that this one was synced.
 //!
 //! A valid record behind invalid bytes is always damage. [`ReplayMode::Strict`] refuses damage with segment and offset;
 //! [`ReplayMode::Salvage`] keeps every record whose checksum holds and reports the ranges it left out.
@@ -19,7 +18,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::commitlog::segment::{HEADER_BYTES, Header, framer, list_segments};
+use crate::commitlog::segment::{HEADER_BYTES, Header, Mark, framer, list_segments};
 use crate::env::{DataDir, Env, ReadableFile};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::position::LogPosition;
@@ -29,7 +28,7 @@ use crate::record::{End, RecordReader};
 /// Bytes of payload in the runs of [`replay`].
 const RUN_BYTES: usize = 1 << 20;
 
-/// The end of a segment as a crash left it.
+/// The end of a segment as a crash left it, or all records of one that stands behind such a hole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TornTail {
     /// The segment.
@@ -73,7 +72,7 @@ pub struct ReplaySummary {
     pub records: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Ends that a crash tore, usually one at most.
+    /// Ends that a crash tore, and what stood behind them, usually one at most.
     pub torn: Vec<TornTail>,
     /// What salvage left out; empty in strict mode.
     pub skipped: Vec<Skipped>,
@@ -111,14 +110,15 @@ pub fn replay_runs(
     let ids = list_segments(env, dir)?;
     let last_segment = ids.last().copied().unwrap_or(0);
     let summary = ReplaySummary { segments: ids.len() as u64, last_segment, ..ReplaySummary::default() };
-    let mut replay = Replay { env, dir, mode, run_bytes, ids, summary };
+    let mut replay = Replay { env, dir, mode, run_bytes, ids, hole: None, summary };
     for index in 0..replay.ids.len() {
         replay.segment(index, each)?;
     }
     Ok(replay.summary)
 }
 
-/// Removes all segments up to number `upto`, durably, oldest first. Call it when everything they hold is in SSTables.
+/// Removes all segments up to number `upto`, durably, newest first: what stands behind a hole goes before the hole. Call it
+/// when everything they hold is in SSTables.
 ///
 /// # Errors
 /// If a file cannot be removed or the directory not be synced; call it again then.
@@ -127,7 +127,7 @@ pub fn remove_replayed(env: &dyn Env, dir: &DataDir, upto: u64) -> Result<()> {
     if old.is_empty() {
         return Ok(());
     }
-    old.into_iter().try_for_each(|id| env.remove(&dir.segment(id)))?;
+    old.into_iter().rev().try_for_each(|id| env.remove(&dir.segment(id)))?;
     env.sync_dir(&dir.commitlog())
 }
 
@@ -137,6 +137,8 @@ struct Replay<'a> {
     mode: ReplayMode,
     run_bytes: usize,
     ids: Vec<u64>,
+    /// The last segment of which a crash took something although later ones hold records.
+    hole: Option<u64>,
     summary: ReplaySummary,
 }
 
@@ -181,6 +183,14 @@ impl Replay<'_> {
         let Some(&id) = self.ids.get(index) else { return Ok(()) };
         let segment = self.open(id)?;
         let mut records = segment.records();
+        if let (Ok(header), Some(hole), ReplayMode::Strict) = (&segment.header, self.hole, self.mode)
+            && header.run <= hole
+        {
+            let offset = HEADER_BYTES as u64;
+            let dropped_bytes = segment.file.len().saturating_sub(offset);
+            self.summary.torn.push(TornTail { segment: id, offset, dropped_bytes });
+            return Ok(());
+        }
         if let Err(error) = &segment.header {
             let len = segment.file.len();
             if error.kind() == ErrorKind::Invalid {
@@ -196,6 +206,9 @@ impl Replay<'_> {
             let mut bytes = 0;
             for record in records.by_ref() {
                 let position = LogPosition { segment: id, offset: record.end() };
+                if Mark::decode(record.payload).unwrap_or_default().is_some() {
+                    continue;
+                }
                 run.push(Logged { position, payload: record.payload });
                 bytes += record.payload.len();
                 if bytes >= self.run_bytes {
@@ -237,7 +250,7 @@ impl Replay<'_> {
         match self.length_once(index, segment.id)? {
             Some(once) if once > end => {
                 let why = format!("it ends here, but had {once} bytes when the next one was begun");
-                self.damage(segment, end, end, &why)
+                self.hole(index, segment, (end, end), &why)
             }
             _ => Ok(()),
         }
@@ -246,23 +259,49 @@ impl Replay<'_> {
     /// A segment whose last `bytes` bytes, from `offset` on, hold no record.
     fn torn(&mut self, index: usize, segment: &Segment, offset: u64, bytes: u64, why: &str) -> Result<()> {
         let once = self.length_once(index, segment.id)?;
-        let crash = match once {
-            Some(once) => once <= offset,
-            None => !self.written_on(index, segment.id)?,
+        let is_hole = match once {
+            Some(once) => once > offset,
+            None => self.written_on(index, segment.id)?,
         };
-        if !crash {
-            let to = offset.saturating_add(bytes);
-            return self.damage(
-                segment,
-                offset,
-                to,
-                &format!("no valid record, although later segments hold some ({why})"),
-            );
+        if is_hole {
+            let why = format!("no valid record, although later segments hold some ({why})");
+            return self.hole(index, segment, (offset, offset.saturating_add(bytes)), &why);
         }
         if bytes > 0 || offset == 0 {
             self.summary.torn.push(TornTail { segment: segment.id, offset, dropped_bytes: bytes });
         }
         Ok(())
+    }
+
+    /// A segment that lacks something at its end, at bytes `from` to `to`, although the same run went on.
+    fn hole(&mut self, index: usize, segment: &Segment, (from, to): (u64, u64), why: &str) -> Result<()> {
+        if self.was_synced(index, segment.id)? {
+            return self.damage(segment, from, to, why);
+        }
+        self.summary.torn.push(TornTail { segment: segment.id, offset: from, dropped_bytes: to - from });
+        self.hole = Some(segment.id);
+        Ok(())
+    }
+
+    /// Whether a mark in a later segment says that segment `id` was synced whole.
+    fn was_synced(&self, index: usize, id: u64) -> Result<bool> {
+        for &later in self.ids.get(index + 1..).unwrap_or_default() {
+            let segment = self.open(later)?;
+            let mut records = segment.records();
+            loop {
+                for record in records.by_ref() {
+                    let mark = Mark::decode(record.payload).unwrap_or_default();
+                    if mark.is_some_and(|mark| mark.run <= id && id <= mark.upto) {
+                        return Ok(true);
+                    }
+                }
+                match records.end() {
+                    End::Corrupt { resumes: Some(next), .. } => records.seek(next),
+                    _ => break,
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// Bytes that segment `id` had when the next one was begun, if that one is there and tells.

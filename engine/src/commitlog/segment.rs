@@ -24,7 +24,7 @@ pub struct Header {
     /// Number of the first segment that the same open store wrote. All before it were replayed, as they were, when
     /// the store was opened: a torn end of one of them is what a crash left.
     pub run: u64,
-    /// Bytes of the segment numbered one less, all of them synced before this one was begun; 0 if it is not of the same run.
+    /// Bytes of the segment numbered one less when this one was begun; 0 if it is not of the same run.
     pub previous_bytes: u64,
 }
 
@@ -67,6 +67,44 @@ impl Header {
     }
 }
 
+/// What the log notes down among the records of others: that segments were synced whole, and the directory with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The first of these segments: the first that the open store wrote.
+    pub run: u64,
+    /// The last of them.
+    pub upto: u64,
+}
+
+impl Mark {
+    /// The first byte of its payload, and of no other.
+    pub const FIRST_BYTE: u8 = 0;
+
+    /// The payload of its record.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = vec![Self::FIRST_BYTE];
+        put_u64(&mut out, self.run);
+        put_u64(&mut out, self.upto);
+        out
+    }
+
+    /// The mark that a record's payload is, `None` if it is somebody's else.
+    ///
+    /// # Errors
+    /// `Corrupt` if it begins like a mark and is none.
+    pub fn decode(payload: &[u8]) -> Result<Option<Self>> {
+        let mut reader = ByteReader::new(payload);
+        if reader.u8()? != Self::FIRST_BYTE {
+            return Ok(None);
+        }
+        let mark = Self { run: reader.u64()?, upto: reader.u64()? };
+        match reader.is_empty() {
+            true => Ok(Some(mark)),
+            false => Err(reader.error("bytes follow the log's mark")),
+        }
+    }
+}
+
 /// The framing of records in segment `segment`: its number is the salt, so that records of another segment
 /// never pass for its own.
 pub fn framer(segment: u64) -> Framer {
@@ -105,6 +143,17 @@ mod tests {
             assert_eq!(Header::decode(&bad).unwrap_err().kind(), ErrorKind::Corrupt);
             assert_eq!(Header::decode(&bytes[..i]).unwrap_err().kind(), ErrorKind::Corrupt);
         }
+    }
+
+    #[test]
+    fn a_mark_comes_back_and_is_told_from_payloads_of_others() {
+        let mark = Mark { run: 3, upto: 1 << 40 };
+        let mut bytes = mark.encode();
+        assert_eq!(Mark::decode(&bytes).unwrap(), Some(mark));
+        assert_eq!(Mark::decode(&[1, 2]).unwrap(), None);
+        bytes.push(0);
+        assert_eq!(Mark::decode(&bytes).unwrap_err().kind(), ErrorKind::Corrupt);
+        assert_eq!(Mark::decode(&bytes[..16]).unwrap_err().kind(), ErrorKind::Corrupt);
     }
 
     #[test]

@@ -220,19 +220,23 @@ fn every_flip_is_found_and_salvage_keeps_all_other_records() {
             let fork = disk.fork(at);
             fork.flip(&path, at, 1 << (at % 8)).unwrap();
             let env = fork.env();
-            let hit = written.iter().position(|(end, _)| end.segment == segment && at < end.offset).unwrap();
+            // `None` behind the last one, where the mark of the two full segments stands.
+            let hit = written.iter().position(|(end, _)| end.segment == segment && at < end.offset);
             let kept: Vec<_> = match at < HEADER_BYTES as u64 {
                 true => written.clone(),
-                false => {
-                    written.iter().enumerate().filter(|(i, _)| *i != hit).map(|(_, w)| w.clone()).collect()
-                }
+                false => written
+                    .iter()
+                    .enumerate()
+                    .filter(|(i, _)| Some(*i) != hit)
+                    .map(|(_, w)| w.clone())
+                    .collect(),
             };
             let (found, summary) = read(&env, ReplayMode::Salvage).unwrap();
             assert_eq!(found, kept, "flip at {at} of segment {segment}");
             match read(&env, ReplayMode::Strict) {
                 // The very last record: nobody can tell it from one that a crash tore.
                 Ok((found, strict)) => {
-                    assert_eq!((segment, hit), (3, written.len() - 1));
+                    assert_eq!((segment, hit), (3, None));
                     assert_eq!((found, strict.torn.len()), (kept, 1));
                 }
                 Err(error) => {
@@ -243,6 +247,86 @@ fn every_flip_is_found_and_salvage_keeps_all_other_records() {
             }
         }
     }
+}
+
+#[test]
+fn beginning_a_segment_waits_for_no_sync() {
+    let disk = SimDisk::new(1);
+    let log = open(&disk.env());
+    let mut calls = vec![];
+    for n in 0..20 {
+        let before = disk.calls();
+        log.append(&payload(n), &[A]).unwrap();
+        calls.push(disk.calls() - before);
+    }
+    // Create the file, write its header, append.
+    assert!(calls.iter().all(|calls| [1, 3].contains(calls)), "{calls:?}");
+    assert_eq!(calls.iter().filter(|calls| **calls == 3).count(), log.segment_count());
+    // The full segments, the directory, the mark, the active segment; then all is done.
+    let before = disk.calls();
+    log.sync().unwrap();
+    assert_eq!(disk.calls() - before, log.segment_count() as u64 - 1 + 3);
+    log.sync().unwrap();
+    assert_eq!(disk.calls() - before, log.segment_count() as u64 - 1 + 3);
+}
+
+#[test]
+fn what_stands_behind_a_hole_is_left_out_unless_it_was_synced() {
+    let disk = SimDisk::new(1);
+    let log = open(&disk.env());
+    let mut written = Vec::new();
+    for n in 0..20 {
+        written.push((log.append(&payload(n), &[A]).unwrap(), payload(n)));
+    }
+    let first: Vec<_> = written.iter().filter(|(at, _)| at.segment == 1).cloned().collect();
+    let end = first[first.len() - 1].0.offset;
+    for cut in [end - 1, end - 30, HEADER_BYTES as u64, 3] {
+        let env = disk.fork(cut).env();
+        env.truncate(&dir().segment(1), cut).unwrap();
+        let (found, summary) = read(&env, ReplayMode::Strict).unwrap();
+        assert_eq!(found, first[..found.len()]);
+        assert_eq!(summary.torn.len() as u64, summary.segments, "{:?}", summary.torn);
+        assert!(found.last().is_none_or(|(at, _)| at.offset <= cut));
+        // Salvage keeps what it can get.
+        let (kept, summary) = read(&env, ReplayMode::Salvage).unwrap();
+        assert_eq!(kept.len(), written.len() - (first.len() - found.len()));
+        assert!(summary.skipped.is_empty());
+        // A later run is not behind that hole, however often it is replayed.
+        let next = open(&env);
+        next.append(&payload(500), &[A]).unwrap();
+        next.sync().unwrap();
+        let (again, _) = read(&env, ReplayMode::Strict).unwrap();
+        assert_eq!((again.len(), number(&again[found.len()].1)), (found.len() + 1, 500));
+    }
+    log.sync().unwrap();
+    let env = disk.env();
+    env.truncate(&dir().segment(1), end - 1).unwrap();
+    assert_eq!(read(&env, ReplayMode::Strict).unwrap_err().kind(), ErrorKind::Corrupt);
+}
+
+#[test]
+fn a_segment_that_was_removed_unsynced_takes_nothing_along() {
+    for mode in [CrashMode::LoseAll, CrashMode::Torn, CrashMode::GarbageTail, CrashMode::Mixed] {
+        let disk = SimDisk::new(7);
+        let log = open(&disk.env());
+        let mut written = Vec::new();
+        while written.last().is_none_or(|(at, _): &Placed| at.segment < 3) {
+            let n = written.len() as u32;
+            written.push((log.append(&payload(n), &[A]).unwrap(), payload(n)));
+        }
+        let (flushed, _) = written.iter().rfind(|(at, _)| at.segment == 2).unwrap();
+        log.mark_flushed(A, *flushed).unwrap();
+        log.sync().unwrap();
+        let env = disk.restart(mode);
+        assert_eq!(read(&env, ReplayMode::Strict).unwrap().0, written[written.len() - 1..]);
+    }
+}
+
+#[test]
+fn payloads_that_begin_like_a_mark_are_refused() {
+    let log = open(&SimDisk::new(1).env());
+    let mark = Mark { run: 1, upto: 9 }.encode();
+    assert_eq!(log.append(&mark, &[A]).unwrap_err().kind(), ErrorKind::Invalid);
 }
 
 #[test]
@@ -492,6 +576,9 @@ fn a_dump_explains_damaged_bytes_too() {
     let disk = SimDisk::new(1);
     let env = disk.env();
     three_segments(&env);
+    let third = env.read(&dir().segment(3)).unwrap();
+    let list = dump::dump(3, &third, |_, _| vec![]);
+    assert!(list.iter().any(|line| line.what.contains("synced whole: segment 1")));
     let path: PathBuf = dir().segment(1);
     for at in [3, 60] {
         disk.flip(&path, at, 1).unwrap();

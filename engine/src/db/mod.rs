@@ -47,7 +47,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::position::LogPosition;
 use crate::model::schema::{TableId, TableSchema};
 use crate::model::time::Timestamp;
-use crate::options::{Options, SyncMode};
+use crate::options::Options;
 use crate::sstable::cache::BlockCache;
 use crate::sstable::meta::FileMeta;
 use crate::sstable::reader::SsTable;
@@ -322,11 +322,8 @@ impl Inner {
         Err(Error::new(ErrorKind::Busy, "the flush is still under way"))
     }
 
-    /// Age of memtables, size of the log, the periodic sync.
+    /// Age of memtables, size of the log.
     pub(crate) fn keep_time(&self) {
-        if matches!(self.options.sync, SyncMode::Periodic(_)) {
-            let _ = self.commit.sync(); // a failure stops writing, and the next write says so
-        }
         if let Some(log) = self.commit.log()
             && log.over_limit()
             && let Some((id, _)) = log.oldest_dirty()

@@ -105,12 +105,18 @@ fn compact_loop(inner: &Inner) {
 
 fn time_loop(inner: &Inner) {
     let period = match inner.options.sync {
-        SyncMode::Periodic(period) => period,
-        SyncMode::Batch | SyncMode::Off => NAP,
+        SyncMode::Periodic(period) => Some(period),
+        SyncMode::Batch | SyncMode::Off => None,
     };
-    let mut last_expiry = Instant::now();
+    let (mut last_expiry, mut last_sync) = (Instant::now(), Instant::now());
     while !inner.workers.stopping() {
-        inner.workers.sleep(period.min(NAP));
+        let to_sync = period.map_or(NAP, |period| period.saturating_sub(last_sync.elapsed()));
+        inner.workers.sleep(to_sync.min(NAP));
+        if period.is_some_and(|period| last_sync.elapsed() >= period) {
+            // From the beginning of the one to that of the next: a sync may take long.
+            last_sync = Instant::now();
+            let _ = inner.commit.sync(); // a failure stops writing, and the next write says so
+        }
         inner.keep_time();
         if last_expiry.elapsed() >= inner.options.expiry_check {
             last_expiry = Instant::now();

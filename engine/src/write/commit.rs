@@ -21,9 +21,9 @@
 //! 3. A batch that fails before its record is complete changes nothing.
 //!
 //! # Threads
-//! Any number of writers. While one of them syncs, the others append; the next sync covers all of them, so that N writers
-//! share syncs without a queue (group commit). A leader that writes for its followers was not needed: appending and
-//! applying a batch takes less time than handing it to another thread.
+//! Any number of writers. While one of them syncs, the others append; the next sync covers all of them ([`GroupSync`]). A
+//! leader that also writes for its followers was not needed: appending and applying a batch takes less time than handing it to
+//! another thread.
 
 use crate::commitlog::{CommitLog, Logged};
 use crate::encoding::mutation::BatchReader;
@@ -40,10 +40,11 @@ use crate::options::SyncMode;
 use crate::view::TableView;
 use crate::write::batch::WriteBatch;
 use crate::write::budget::Budget;
+use crate::write::group::GroupSync;
 use crate::write::health::Health;
 use crate::write::queue::{FlushQueue, FlushTask};
 use crate::write::tables::{TableState, Tables};
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Instant;
@@ -52,15 +53,11 @@ use std::time::Instant;
 #[derive(Debug)]
 pub struct Committer {
     state: Mutex<State>,
-    /// Whether a writer is syncing the log for all.
-    syncing: Mutex<bool>,
-    sync_ended: Condvar,
+    group: GroupSync,
     log: Option<Arc<CommitLog>>,
     sync: SyncMode,
     stamps: UniqueMicros,
     visible: Arc<AtomicU64>,
-    /// Sequence number that a finished sync covers.
-    synced: AtomicU64,
     opened: Instant,
     /// Second of the last write, by the clock; `i64::MIN` before the first.
     last_second: AtomicI64,
@@ -111,13 +108,11 @@ impl Committer {
         let seq = parts.visible.load(Ordering::Acquire);
         Self {
             state: Mutex::new(State { seq, written: parts.written }),
-            syncing: Mutex::new(false),
-            sync_ended: Condvar::new(),
+            group: GroupSync::new(seq),
             log: parts.log,
             sync: parts.sync,
             stamps: parts.stamps,
             visible: parts.visible,
-            synced: AtomicU64::new(seq),
             opened: Instant::now(),
             last_second: AtomicI64::new(i64::MIN),
             tables: parts.tables,
@@ -182,34 +177,14 @@ impl Committer {
         Ok(stamp.timestamp)
     }
 
-    /// Waits until everything up to sequence number `seq` is on the disk, and publishes it.
+    /// Waits until everything up to sequence number `seq` is on the disk and published.
     fn sync_through(&self, seq: u64) -> Result<()> {
-        if self.synced.load(Ordering::Acquire) >= seq {
-            return Ok(());
-        }
-        let mut syncing = self.syncing.lock();
-        loop {
-            if self.synced.load(Ordering::Acquire) >= seq {
-                return Ok(()); // the sync that just ended covered it
-            }
-            if !*syncing {
-                break;
-            }
-            // Not a lock held during the sync: who finished one would take it again for the next batch, ahead of those
-            // that it already covered.
-            self.sync_ended.wait(&mut syncing);
-        }
-        *syncing = true;
-        drop(syncing);
-        let covered = self.state.lock().seq;
-        let done = self.sync_log();
-        if done.is_ok() {
-            self.synced.fetch_max(covered, Ordering::AcqRel);
+        self.group.through(seq, || {
+            let covered = self.state.lock().seq;
+            self.sync_log()?;
             self.visible.fetch_max(covered, Ordering::SeqCst);
-        }
-        *self.syncing.lock() = false;
-        self.sync_ended.notify_all();
-        done
+            Ok(covered)
+        })
     }
 
     /// Puts everything written so far on the disk. A failure stops all writing.
@@ -268,7 +243,7 @@ impl Committer {
         state.seq += records.len() as u64;
         state.written = records.last().map_or(state.written, |last| last.position);
         self.visible.store(state.seq, Ordering::SeqCst);
-        self.synced.store(state.seq, Ordering::Release);
+        self.group.set_synced(state.seq);
         Ok(first)
     }
 

@@ -4,6 +4,7 @@
 //! batch        rows, updates, deletions from Rust values to one encoded batch     batch, collection
 //! admit        slow down when memtables fill faster than they flush               budget
 //! commit       stamp, log, apply, publish; sync if asked                          commit
+//! sync         SyncMode::Batch: one sync for all who wait                         group
 //! seal         a full memtable is replaced and queued                             commit, queue
 //! flush        sealed memtable to SSTable to manifest; then the log may go        db::flush
 //! replay       when opening: the log's records into memtables, shares of the ring side by side
@@ -19,5 +20,6 @@ pub mod collection;
 pub mod batch;
 pub mod budget;
 pub mod queue;
+pub mod group;
 pub mod commit;
 pub mod replay;
