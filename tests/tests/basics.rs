@@ -384,3 +384,56 @@ fn counts_and_totals_keep_to_limits() {
     assert_eq!(first, 9.0 + 8.0, "the newest come first");
     assert!(format!("{:?}", table.scan().rows().unwrap()).contains("main.readings"));
 }
+
+/// Partitions that take several blocks, share blocks, or do both, in several files.
+#[test]
+fn partitions_of_all_sizes_are_scanned_and_their_rows_got_one_by_one() {
+    let dir = Dir::new("sizes");
+    let db = Db::open(&dir.0).unwrap();
+    let schema = Schema::table("sizes")
+        .partition_key("p", CqlType::Int)
+        .clustering_desc("at", CqlType::Timestamp)
+        .column("v", CqlType::Double)
+        .column("w", CqlType::Int);
+    let table = db.create_table(schema).unwrap();
+    let sizes = [1, 700, 1500, 5000, 3, 2, 1024, 2048, 1, 900, 130];
+    let time = |n: i64| Timestamp::from_millis(1_700_000_000_000 + 1000 * n + n % 3);
+    for file in 0..2 {
+        let mut batch = db.batch();
+        for (p, size) in (0..).zip(sizes) {
+            for n in (file..size).step_by(2) {
+                let v = n as f64 / 100.0;
+                batch.insert(&table, &row![p, time(n), v, (n % 7 > 0).then_some(n as i32)]).unwrap();
+            }
+        }
+        db.write(&mut batch).unwrap();
+        for _ in 0..2 {
+            let (mut seen, mut sum) = (std::collections::BTreeMap::<i32, i64>::new(), 0.0);
+            for batch in table.scan().batches().unwrap() {
+                let batch = batch.unwrap();
+                *seen.entry(batch.iter().next().unwrap().get(0).unwrap()).or_default() += batch.len() as i64;
+                let values = batch.column_by_name("v").unwrap();
+                sum += values.sum(batch.len()).unwrap();
+                assert!(batch.len() < 7 || batch.column_by_name("w").unwrap().sum(batch.len()).is_none());
+            }
+            let written = |size: i64| if file == 0 { (size + 1) / 2 } else { size };
+            let expected = (0..).zip(sizes).map(|(p, size)| (p, written(size))).collect();
+            assert_eq!(seen, expected);
+            let all = sizes.iter().flat_map(|size| (0..*size).filter(|n| file == 1 || n % 2 == 0));
+            assert!((sum - all.map(|n| n as f64 / 100.0).sum::<f64>()).abs() < 1e-6);
+            for (p, size) in (0..).zip(sizes) {
+                for n in (0..size + 2).step_by(if size > 50 { 17 } else { 1 }) {
+                    let row = table.get(&row![p, time(n)]).unwrap();
+                    assert_eq!(row.is_some(), n < size && (file == 1 || n % 2 == 0), "{p} {n}");
+                    let Some(row) = row else { continue };
+                    assert_eq!(row.get::<Timestamp>(1).unwrap(), time(n));
+                    assert_eq!(row.get::<f64>("v").unwrap(), n as f64 / 100.0);
+                    let w = (n % 7 > 0).then_some(n as i32);
+                    assert_eq!((row.get::<i32>(0).unwrap(), row.get::<Option<i32>>("w").unwrap()), (p, w));
+                }
+                assert!(table.get(&row![100 + p, time(0)]).unwrap().is_none());
+            }
+            db.flush().unwrap();
+        }
+    }
+}

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::model::clustering::ClusteringRange;
 use crate::model::life::Deletion;
 use crate::read::batch::Batch;
-use crate::read::column::CellRef;
+use crate::read::column::{CellRef, Column};
 use crate::read::lanes::LaneMap;
 use crate::read::reader::Reader;
 use crate::read::source::{Run, RunReader};
@@ -63,19 +63,17 @@ impl ColumnTotals {
         let rows = batch.len();
         let Some(column) = batch.column(at) else { return };
         if let Some((values, _)) = column.ints(rows) {
-            // Sums of 1024 numbers fit twice over in 128 bits; two halves of 32 bits are added faster.
-            let (mut min, mut max, mut low, mut high) = (i64::MAX, i64::MIN, 0i64, 0i64);
+            let (mut min, mut max) = (i64::MAX, i64::MIN);
             for &value in values {
                 (min, max) = (min.min(value), max.max(value));
-                low += value & 0xffff_ffff;
-                high += value >> 32;
             }
-            self.add_ints(rows as u64, (min, max, (i128::from(high) << 32) + i128::from(low)));
+            self.add_ints(rows as u64, (min, max, sum_of_ints(values)));
         } else if let Some((values, _)) = column.doubles(rows) {
-            let (mut min, mut max, mut sum) = (f64::INFINITY, f64::NEG_INFINITY, 0.0);
+            let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
             for &value in values {
-                (min, max, sum) = (min.min(value), max.max(value), sum + value);
+                (min, max) = (min.min(value), max.max(value));
             }
+            let sum = sum_of(values);
             self.add_floats(rows as u64, (min, max, sum));
         } else {
             for row in 0..rows {
@@ -92,6 +90,45 @@ impl ColumnTotals {
             }
         }
     }
+}
+
+impl Column {
+    /// The sum of the values of the first `rows` rows of a column of numbers without a gap ([`Column::doubles`] and its likes); `None` for
+    /// any other. Floats are added in several running sums at once, which is several times faster than one after the other and may
+    /// differ in the last digits.
+    pub fn sum(&self, rows: usize) -> Option<f64> {
+        if let Some((values, _)) = self.doubles(rows) {
+            return Some(sum_of(values));
+        }
+        if let Some((values, _)) = self.floats(rows) {
+            return Some(sum_of(values));
+        }
+        self.ints(rows).map(|(values, _)| sum_of_ints(values) as f64)
+    }
+}
+
+/// Running sums of [`sum_of`]: as many as an addition takes cycles until the next can use its result, times two for a vector's width.
+const SUMS: usize = 8;
+
+fn sum_of<T: Copy + Into<f64>>(values: &[T]) -> f64 {
+    let (chunks, rest) = values.as_chunks::<SUMS>();
+    let mut sums = [0.0; SUMS];
+    for chunk in chunks {
+        for (sum, &value) in sums.iter_mut().zip(chunk) {
+            *sum += value.into();
+        }
+    }
+    sums.into_iter().chain(rest.iter().map(|&value| value.into())).sum()
+}
+
+/// The exact sum of at most 2^31 integers: two halves of 32 bits are added faster than 128 bits.
+fn sum_of_ints(values: &[i64]) -> i128 {
+    let (mut low, mut high) = (0i64, 0i64);
+    for &value in values {
+        low += value & 0xffff_ffff;
+        high += value >> 32;
+    }
+    (i128::from(high) << 32) + i128::from(low)
 }
 
 /// What was found in all.

@@ -55,6 +55,13 @@ pub(crate) fn row_of_item(
         true => Some(block.lives()?.of(item)),
         false => None,
     };
+    if dense {
+        for at in 0..lanes.len() {
+            if let Some(column) = lanes.slot(at).and_then(|slot| block.known_column(slot)) {
+                column.values().touch(number);
+            }
+        }
+    }
     let mut values = Vec::with_capacity(columns.len());
     for (at, column) in columns.columns().enumerate() {
         let (value, life) = match lanes.lane(at) {

@@ -1,7 +1,7 @@
 //! Which partitions a reader goes through: a given list, or those of a range of tokens, from all sources.
 //!
-//! For a range, each file's keys come from its blocks in order, whole blocks inside one partition being passed over by the index
-//! alone; memtables give theirs sorted. The next partition is the least of all.
+//! For a range, each file's keys come from its blocks in order, and from the index alone where it names all partitions of a block;
+//! memtables give theirs sorted. The next partition is the least of all.
 
 use crate::error::Result;
 use crate::memtable::shards::InOrder;
@@ -70,7 +70,8 @@ struct KeySource {
 
 enum KeyStream {
     Memory(InOrder),
-    File(Scan),
+    /// And the last partition of a block that the scan has passed, the first one having been told.
+    File(Scan, Option<DecoratedKey>),
 }
 
 impl KeyScan {
@@ -87,7 +88,7 @@ impl KeyScan {
         for file in &view.files {
             let own = file.meta().tokens();
             if own.first <= self.tokens.last && self.tokens.first <= own.last {
-                let keys = KeyStream::File(file.scan(self.tokens)?);
+                let keys = KeyStream::File(file.scan(self.tokens)?, None);
                 sources.push(KeySource { head: None, keys });
             }
         }
@@ -121,20 +122,30 @@ impl KeySource {
     fn advance(&mut self) -> Result<()> {
         self.head = match &mut self.keys {
             KeyStream::Memory(keys) => keys.next().map(|(key, _)| key),
-            KeyStream::File(scan) => next_key(scan)?,
+            KeyStream::File(scan, last) => next_key(scan, last)?,
         };
         Ok(())
     }
 }
 
-/// The next partition of a file.
-fn next_key(scan: &mut Scan) -> Result<Option<DecoratedKey>> {
+/// The next partition of a file. Where a block has one or two partitions, its index entry names them and the block is not looked at.
+fn next_key(scan: &mut Scan, last: &mut Option<DecoratedKey>) -> Result<Option<DecoratedKey>> {
     loop {
+        if let Some(key) = last.take() {
+            return Ok(Some(key));
+        }
         if let Some((_, items)) = scan.peek_run() {
             scan.pass_items(items.len());
         }
-        while scan.peek_block().is_some_and(|block| block.continues && block.first == block.last) {
+        let tokens = scan.tokens();
+        let asked_for = |key: &DecoratedKey| tokens.contains(key.token).then(|| key.clone());
+        while let Some(block) = scan.peek_block().filter(|block| block.summary.partitions <= 2) {
+            let first = if block.continues { None } else { asked_for(&block.first) };
+            *last = if block.summary.partitions == 2 { asked_for(&block.last) } else { None };
             scan.pass_block()?;
+            if let Some(key) = first.or_else(|| last.take()) {
+                return Ok(Some(key));
+            }
         }
         match scan.next().transpose()? {
             Some(Fragment::Partition { key, .. }) => return Ok(Some(key)),

@@ -59,6 +59,11 @@ impl Scan {
         &self.table
     }
 
+    /// The tokens that were asked for.
+    pub fn tokens(&self) -> TokenRange {
+        self.tokens
+    }
+
     /// The next block, if nothing of it was read yet and the one before is read to its end.
     pub fn peek_block(&mut self) -> Option<&BlockRef> {
         self.drop_finished();

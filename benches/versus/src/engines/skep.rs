@@ -192,10 +192,10 @@ impl Skep {
             let batch = batch.unwrap();
             rows += batch.len() as u64;
             let column = batch.column_by_name("temperature").unwrap();
-            sum += match column.doubles(batch.len()) {
-                Some((values, _)) => values.iter().sum::<f64>(),
-                None => batch.rows().map(|row| row.get::<f64>("temperature").unwrap()).sum(),
-            };
+            sum += column.sum(batch.len()).unwrap_or_else(|| {
+                // Rows without a value do not occur; were they to, the values stand row by row.
+                batch.rows().map(|row| row.get::<f64>("temperature").unwrap()).sum()
+            });
         }
         (rows, sum)
     }

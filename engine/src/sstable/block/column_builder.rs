@@ -124,7 +124,7 @@ impl ColumnBuilder {
             return Ok(0); // padded later
         }
         let mut weight = 0;
-        let elements = match &from.elements {
+        let elements = match from.elements() {
             Some(elements) => {
                 let starts = &elements.starts[rows.start..=rows.end];
                 self.cells.extend(starts.windows(2).map(|pair| i64::from(pair[1] - pair[0])));
@@ -136,7 +136,7 @@ impl ColumnBuilder {
             }
             None => rows.clone(),
         };
-        match &from.states {
+        match from.states() {
             None => self.states.pad(self.states.len() + elements.len(), state::LIVE),
             Some(states) => {
                 self.states.extend(states[elements.clone()].iter().map(|&state| state.into()));
@@ -145,7 +145,7 @@ impl ColumnBuilder {
                 weight += OWN_WEIGHT * own.len();
             }
         }
-        let tallied = from.states.as_ref().map_or(elements.len(), |states| {
+        let tallied = from.states().map_or(elements.len(), |states| {
             let other = [state::ABSENT as u8, state::COMPLEX as u8];
             states[elements.clone()].iter().filter(|state| !other.contains(state)).count()
         });

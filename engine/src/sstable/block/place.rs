@@ -178,16 +178,20 @@ pub(crate) fn push_prefix(places: &mut [PlaceBuilder], bound: &Bound) -> Result<
 }
 
 /// Values of one clustering column, or paths of one collection, read from a block.
+///
+/// What a search for a number needs stands first, in one cache line: see [`ColumnData`](crate::sstable::block::column::ColumnData).
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct PlaceLane {
-    ty: CqlType,
     desc: bool,
     /// Whether order bytes give back the very wire bytes, whatever they are.
     faithful: bool,
-    values: Lane,
-    empties: Option<Vec<i64>>,
+    has_empties: bool,
     /// The first and the last number, if there are any: where a search begins.
     ends: (i64, i64),
+    values: Lane,
+    empties: Option<Vec<i64>>,
+    ty: CqlType,
 }
 
 impl PlaceLane {
@@ -196,7 +200,8 @@ impl PlaceLane {
             Lane::Ints(_, values) => values.first().copied().zip(values.last().copied()).unwrap_or((0, 0)),
             _ => (0, 0),
         };
-        Self { ty: ty.clone(), desc, faithful: is_faithful(ty), values, empties, ends }
+        let (faithful, has_empties) = (is_faithful(ty), empties.is_some());
+        Self { desc, faithful, has_empties, ends, values, empties, ty: ty.clone() }
     }
 
     /// The first and the last of the numbers that [`PlaceLane::plain_ints`] gives.
@@ -213,12 +218,12 @@ impl PlaceLane {
     /// Whether value `i` is the empty value of a numeric type.
     #[inline]
     pub fn is_empty_value(&self, i: usize) -> bool {
-        self.empties.as_ref().is_some_and(|empties| empties[i] != 0)
+        self.has_empties && self.empties.as_ref().is_some_and(|empties| empties[i] != 0)
     }
 
     /// Whether no value is the empty one of a numeric type.
     pub fn has_no_empty_value(&self) -> bool {
-        self.empties.is_none()
+        !self.has_empties
     }
 
     /// Value `i` in wire form.
@@ -265,8 +270,8 @@ impl PlaceLane {
     /// The values as ascending or descending numbers, if they are plain ones: what a binary search may run on directly.
     #[inline]
     pub(crate) fn plain_ints(&self) -> Option<(&[i64], bool)> {
-        match (&self.values, &self.empties) {
-            (Lane::Ints(_, values), None) => Some((values, self.desc)),
+        match &self.values {
+            Lane::Ints(_, values) if !self.has_empties => Some((values, self.desc)),
             _ => None,
         }
     }
