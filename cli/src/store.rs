@@ -43,10 +43,46 @@ pub(crate) fn writing(dir: &Path) -> Outcome<Db> {
     Ok(Db::builder(dir).must_exist().open()?)
 }
 
+/// Closes a store that was written to. What was written must be on the disk; of the rest of closing (a flush, or a compaction that found no space)
+/// it is told on standard error, for the log has it all and the next opening goes on from there.
+pub(crate) fn close(db: &Db) -> Outcome {
+    let synced = db.sync();
+    let closed = db.close();
+    synced?;
+    if let Err(error) = closed {
+        eprintln!("warning: {error}; nothing is lost, the commit log has it");
+    }
+    Ok(())
+}
+
 /// The tables that a command is about: one, or all.
 pub(crate) fn tables(db: &Db, name: Option<&str>) -> Outcome<Vec<Table>> {
     match name {
         Some(name) => Ok(vec![db.table(name)?]),
         None => Ok(db.tables()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skep::{CqlType, Schema, row};
+    use skep_engine::env::sim::{Failure, SimDisk};
+    use std::sync::Arc;
+
+    fn closed_after(failure: Failure) -> bool {
+        let disk = SimDisk::new(1);
+        let builder = Db::builder("/db").env(disk.env()).clock(Arc::new(disk.clock())).background(false);
+        let db = builder.open().unwrap();
+        let table = db.create_table(Schema::table("t").partition_key("k", CqlType::Int)).unwrap();
+        table.insert(&row![1]).unwrap();
+        disk.fail_from(disk.calls(), failure);
+        close(&db).is_ok()
+    }
+
+    #[test]
+    fn a_flush_without_space_loses_nothing_and_a_failed_sync_may() {
+        assert!(closed_after(Failure::NoSpace));
+        assert!(!closed_after(Failure::Sync));
     }
 }

@@ -24,6 +24,7 @@ use crate::import::report::Report;
 use crate::output::say;
 use crate::schema::definition;
 use crate::span::parse_span;
+use crate::store;
 use skep::{Appender, Arg, CqlType, Db, ErrorKind, Table, TableSchema, With};
 use std::fs::File;
 use std::io::{Read, stdin};
@@ -133,7 +134,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     drop((appender, table));
     let text = report.finish(&schema.full_name(), args.files.len(), duplicates.repeated, duplicates.partial);
     say(text.trim_end())?;
-    outcome.and(db.close().map_err(Failure::from))?;
+    outcome.and(store::close(&db))?;
     match report.bad {
         0 => Ok(()),
         bad => Err(Failure::new(format!(

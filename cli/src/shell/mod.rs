@@ -24,10 +24,11 @@ mod prompt;
 use crate::failure::{Failure, Outcome};
 use crate::output::Format;
 use crate::shell::state::Shell;
+use crate::store;
 use skep::Db;
 use skep::cql::Session;
 use std::io::{IsTerminal, Read, stdin};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Arguments of `skep shell`.
 #[derive(Debug, clap::Args)]
@@ -72,14 +73,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
         (None, Some(file)) if file.as_os_str() != "-" => shell.source(&file.to_string_lossy()).map(|_| ()),
         _ if interactive => prompt::run(&mut shell),
         _ => {
-            let mut text = String::new();
-            stdin().read_to_string(&mut text)?;
-            shell.script(&text, "standard input").map(|_| ())
+            let (name, mut bytes) = ("standard input", Vec::new());
+            let read = stdin().read_to_end(&mut bytes);
+            read.map_err(|error| Failure::io("read it", Path::new(name), &error))?;
+            shell.script(&text(bytes, name)?, name).map(|_| ())
         }
     };
     let failures = shell.failures();
     drop(shell);
-    let closed = if args.read_only { Ok(()) } else { db.close() };
+    let closed = if args.read_only { Ok(()) } else { store::close(&db) };
     ran?;
     closed?;
     match failures {
@@ -87,4 +89,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
         1 => Err(Failure::new("one statement failed")),
         many => Err(Failure::new(format!("{many} statements failed"))),
     }
+}
+
+/// The text of a script.
+fn text(bytes: Vec<u8>, name: &str) -> Outcome<String> {
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::new(format!("{name}: not UTF-8 at byte {at}; save it as UTF-8"))
+    })?;
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    })
 }

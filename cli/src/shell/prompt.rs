@@ -73,9 +73,6 @@ fn run_typed(
     typed: &mut String,
 ) -> Outcome<Next> {
     let found: Vec<_> = pieces(typed).collect();
-    if found.is_empty() && typed.contains("/*") && !typed.contains("*/") {
-        return Ok(Next::Go);
-    }
     if found.iter().any(|piece| !piece.complete) {
         return Ok(Next::Go);
     }

@@ -3,6 +3,7 @@
 use crate::advise;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, things};
+use crate::shell;
 use crate::shell::command::{self, Command, HELP, Paging};
 use crate::shell::copy;
 use crate::shell::pieces::{Piece, pieces};
@@ -14,7 +15,7 @@ use skep::cql::{
 };
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write, stderr, stdin, stdout};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -41,7 +42,7 @@ pub(crate) struct Shell {
     keep_going: bool,
     capture: Option<BufWriter<File>>,
     /// Files being run, the innermost last.
-    sources: Vec<String>,
+    sources: Vec<PathBuf>,
     /// Pieces that failed.
     failures: u64,
 }
@@ -295,19 +296,18 @@ impl Shell {
     /// # Errors
     /// A file that cannot be read, files that run each other without end, and what [`Shell::script`] fails with.
     pub(crate) fn source(&mut self, file: &str) -> Outcome<Next> {
-        if self.sources.len() >= MAX_SOURCES {
-            return Err(Failure::new(format!(
-                "{file}: {MAX_SOURCES} files run each other; one of them runs itself"
-            )));
-        }
         let path = Path::new(file);
+        let known = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        if self.sources.contains(&known) {
+            return Err(Failure::new(format!("{file} runs itself, and so without end")));
+        }
+        if self.sources.len() >= MAX_SOURCES {
+            return Err(Failure::new(format!("{file}: more than {MAX_SOURCES} files run each other")));
+        }
         let bytes = std::fs::read(path).map_err(|error| Failure::io("read it", path, &error))?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
-            Failure::new(format!("{file}: not UTF-8 at byte {at}; save it as UTF-8"))
-        })?;
-        self.sources.push(file.to_owned());
-        let ran = self.script(text.trim_start_matches('\u{feff}'), file);
+        let text = shell::text(bytes, file)?;
+        self.sources.push(known);
+        let ran = self.script(&text, file);
         self.sources.pop();
         ran
     }

@@ -16,6 +16,8 @@ pub struct Fault {
     pub at: u32,
     /// The line of that byte, from 1.
     pub line: u32,
+    /// Byte and line at which what is wrong begins: of a comment that is not closed, where it was opened.
+    pub begin: (u32, u32),
     /// What is wrong.
     pub what: FaultKind,
 }
@@ -108,7 +110,11 @@ impl<'a> Lexer<'a> {
     }
 
     fn fail(&mut self, what: FaultKind) -> Kind {
-        let fault = Fault { at: offset(self.at), line: self.line, what };
+        self.fail_from((offset(self.at), self.line), what)
+    }
+
+    fn fail_from(&mut self, begin: (u32, u32), what: FaultKind) -> Kind {
+        let fault = Fault { at: offset(self.at), line: self.line, begin, what };
         self.fault.get_or_insert(fault);
         Kind::Fault
     }
@@ -136,9 +142,10 @@ impl<'a> Lexer<'a> {
                     }
                 }
                 (Some(b'/'), Some(b'*')) => {
+                    let begin = (offset(self.at), self.line);
                     self.skip(2);
                     if !self.skip_past(b"*/") {
-                        return Some(self.fail(FaultKind::Open("*/")));
+                        return Some(self.fail_from(begin, FaultKind::Open("*/")));
                     }
                 }
                 _ => return None,

@@ -58,15 +58,17 @@ impl<'a> Iterator for Pieces<'a> {
                     self.done = true;
                     Some(if batch.open { PieceEnd::Open("APPLY BATCH") } else { PieceEnd::Script })
                 }
-                Kind::Fault => match self.lexer.take_fault().map(|fault| fault.what) {
-                    Some(FaultKind::Open("\n")) => {
+                Kind::Fault => match self.lexer.take_fault().map(|fault| (fault.what, fault.begin)) {
+                    Some((FaultKind::Open("\n"), _)) => {
                         // A comment in the last line needs no more text here: the script ends with it.
                         self.done = true;
                         Some(if batch.open { PieceEnd::Open("APPLY BATCH") } else { PieceEnd::Script })
                     }
-                    Some(FaultKind::Open(close)) => {
+                    Some((FaultKind::Open(close), (start, line))) => {
                         self.done = true;
-                        first.get_or_insert(token);
+                        // A comment is no token: without a word before it, the piece begins where it was opened.
+                        let begin = Token { start: token.start.min(start), line: token.line.min(line), ..token };
+                        first.get_or_insert(begin);
                         last_end = self.script.len();
                         Some(PieceEnd::Open(close))
                     }
@@ -138,6 +140,8 @@ mod tests {
         assert_eq!((pieces[0].offset, pieces[0].line, pieces[0].end), (0, 1, PieceEnd::Semicolon));
         assert_eq!((pieces[1].offset, pieces[1].line, pieces[1].end), (5, 3, PieceEnd::Open("'")));
         assert_eq!(pieces[1].text, "b 'x");
+        let comment: Vec<Piece<'_>> = split("a;\n/* b\nc").collect();
+        assert_eq!((comment[1].text, comment[1].line, comment[1].end), ("/* b\nc", 2, PieceEnd::Open("*/")));
         assert_eq!(
             split("BEGIN BATCH a;").last().map(|piece| piece.end),
             Some(PieceEnd::Open("APPLY BATCH"))

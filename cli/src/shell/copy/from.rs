@@ -7,8 +7,8 @@ use crate::failure::{Failure, Outcome};
 use crate::import::reader::{CsvReader, Record};
 use crate::output::{count, things};
 use crate::shell::copy::Copy;
-use skep::cql::syntax::print;
-use skep::cql::{Bound, Parameters, Prepared, Session};
+use crate::shell::copy::form::Form;
+use skep::cql::{Bound, Parameters, Session};
 use skep::model::codec;
 use skep::model::text_parse::parse_text;
 use skep::{ColumnKind, CqlType};
@@ -23,12 +23,10 @@ const TOLD: u64 = 5;
 
 /// Reads the rows; what was done.
 pub(super) fn run(session: &Session, copy: &Copy) -> Outcome<String> {
+    let path = Path::new(copy.file.as_deref().unwrap_or("standard input"));
     let input: Box<dyn Read> = match &copy.file {
         None => Box::new(stdin()),
-        Some(name) => {
-            let path = Path::new(name);
-            Box::new(File::open(path).map_err(|error| Failure::io("open it", path, &error))?)
-        }
+        Some(_) => Box::new(File::open(path).map_err(|error| Failure::io("open it", path, &error))?),
     };
     let mut reader =
         CsvReader::with_quotes(input, copy.options.delimiter, copy.options.quote, copy.options.escape);
@@ -36,7 +34,7 @@ pub(super) fn run(session: &Session, copy: &Copy) -> Outcome<String> {
     let mut load = Load::new(session, copy)?;
     let mut left = copy.options.skip_rows;
     let mut first = copy.options.header;
-    while reader.read(&mut record)? {
+    while reader.read(&mut record).map_err(|error| Failure::io("read it", path, &error))? {
         if first {
             first = false;
             load.header(&record)?;
@@ -59,8 +57,11 @@ struct Load<'a> {
     copy: &'a Copy,
     /// What each field is: its column, None to leave it out.
     fields: Vec<Option<(String, CqlType)>>,
-    statement: Prepared,
-    is_counter: bool,
+    form: Form,
+    /// For partitions without rows.
+    partitions: Option<Form>,
+    /// The fields that only rows have.
+    of_rows: Vec<usize>,
     rows: u64,
     parse_errors: u64,
     insert_errors: u64,
@@ -82,10 +83,6 @@ impl<'a> Load<'a> {
             Some((name.clone(), column.ty.clone()))
         };
         let fields: Vec<_> = copy.columns.iter().map(field).collect();
-        let is_key = |name: &str| {
-            let kind = schema.column(name).map(|column| column.kind);
-            matches!(kind, Some(ColumnKind::PartitionKey | ColumnKind::Clustering(_)))
-        };
         let used: Vec<&(String, CqlType)> = fields.iter().flatten().collect();
         for column in schema.partition_key() {
             if !used.iter().any(|(name, _)| *name == column.name) {
@@ -95,26 +92,20 @@ impl<'a> Load<'a> {
                 )));
             }
         }
-        let is_counter = schema.columns().iter().any(|column| column.ty == CqlType::Counter);
-        let table = format!("{}.{}", print::name(&schema.keyspace), print::name(&schema.name));
-        let names = |test: &dyn Fn(&str) -> bool| -> Vec<String> {
-            used.iter().filter(|(name, _)| test(name)).map(|(name, _)| print::name(name)).collect()
+        let numbered = |test: &dyn Fn(ColumnKind) -> bool| -> Vec<(usize, &str)> {
+            let names =
+                fields.iter().enumerate().filter_map(|(i, field)| Some((i, field.as_ref()?.0.as_str())));
+            names.filter(|(_, name)| schema.column(name).is_some_and(|column| test(column.kind))).collect()
         };
-        let all = names(&|_| true);
-        let text = match is_counter {
-            true => {
-                let sets: Vec<_> =
-                    names(&|name| !is_key(name)).iter().map(|n| format!("{n} = {n} + :{n}")).collect();
-                let keys: Vec<_> = names(&is_key).iter().map(|n| format!("{n} = :{n}")).collect();
-                format!("UPDATE {table} SET {} WHERE {}", sets.join(", "), keys.join(" AND "))
-            }
-            false => {
-                let using = copy.options.ttl.map_or_else(String::new, |ttl| format!(" USING TTL {ttl}"));
-                let marks = vec!["?"; all.len()].join(", ");
-                format!("INSERT INTO {table} ({}) VALUES ({marks}){using}", all.join(", "))
-            }
+        let rows = Form::new(session, &schema, &numbered(&|_| true), copy.options.ttl)?;
+        let of_rows = numbered(&|kind| matches!(kind, ColumnKind::Clustering(_) | ColumnKind::Regular));
+        let of_partitions = numbered(&|kind| matches!(kind, ColumnKind::PartitionKey | ColumnKind::Static));
+        let has_statics = of_partitions.len() > schema.partition_key().len();
+        let partitions = match has_statics && !of_rows.is_empty() {
+            true => Some(Form::new(session, &schema, &of_partitions, copy.options.ttl)?),
+            false => None,
         };
-        let statement = session.prepare(&text).map_err(|error| Failure::Script(error.render(&text)))?;
+        let of_rows = of_rows.into_iter().map(|(i, _)| i).collect();
         let error_file = match &copy.options.error_file {
             None => None,
             Some(name) => {
@@ -126,8 +117,9 @@ impl<'a> Load<'a> {
             session,
             copy,
             fields,
-            statement,
-            is_counter,
+            form: rows,
+            partitions,
+            of_rows,
             rows: 0,
             parse_errors: 0,
             insert_errors: 0,
@@ -153,7 +145,13 @@ impl<'a> Load<'a> {
 
     fn record(&mut self, record: &Record) -> Outcome {
         self.rows += 1;
-        let binds = match self.binds(record) {
+        let has_row = self.of_rows.iter().any(|field| !self.is_null(record, *field));
+        let partition = self.partitions.is_some() && !has_row && record.len() == self.fields.len();
+        let form = match &self.partitions {
+            Some(form) if partition => form,
+            _ => &self.form,
+        };
+        let mut binds = match self.binds(record, &form.fields) {
             Ok(binds) => binds,
             Err(text) => {
                 self.parse_errors += 1;
@@ -165,7 +163,12 @@ impl<'a> Load<'a> {
                 );
             }
         };
-        if let Err(error) = self.session.run(&self.statement, &binds, &self.parameters) {
+        let form = match &mut self.partitions {
+            Some(form) if partition => form,
+            _ => &mut self.form,
+        };
+        form.once(&mut binds);
+        if let Err(error) = self.session.run(&form.statement, &binds, &self.parameters) {
             self.insert_errors += 1;
             self.bad(record, error.message(), self.insert_errors)?;
             return too_many(
@@ -177,31 +180,26 @@ impl<'a> Load<'a> {
         Ok(())
     }
 
-    fn binds(&self, record: &Record) -> Result<Vec<Bound>, String> {
+    fn binds(&self, record: &Record, fields: &[usize]) -> Result<Vec<Bound>, String> {
         if record.len() != self.fields.len() {
             return Err(format!("{}, {} expected", things(record.len() as u64, "field"), self.fields.len()));
         }
-        let mut binds = Vec::with_capacity(self.fields.len());
-        let order: Vec<usize> = match self.is_counter {
-            false => (0..self.fields.len()).collect(),
-            // Counters stand before the key in their UPDATE.
-            true => {
-                let counts = |i: &usize| matches!(self.fields.get(*i), Some(Some((_, CqlType::Counter))));
-                let (counters, keys): (Vec<usize>, Vec<usize>) = (0..self.fields.len()).partition(counts);
-                counters.into_iter().chain(keys).collect()
-            }
-        };
-        for i in order {
-            let Some((name, ty)) = &self.fields[i] else { continue };
-            binds.push(self.bind(record, i, ty).map_err(|text| format!("column {name}: {text}"))?);
+        let mut binds = Vec::with_capacity(fields.len());
+        for i in fields {
+            let Some(Some((name, ty))) = self.fields.get(*i) else { continue };
+            binds.push(self.bind(record, *i, ty).map_err(|text| format!("column {name}: {text}"))?);
         }
         Ok(binds)
+    }
+
+    fn is_null(&self, record: &Record, i: usize) -> bool {
+        i < record.len() && record.field(i) == self.copy.options.null.as_bytes() && !record.is_quoted(i)
     }
 
     fn bind(&self, record: &Record, i: usize, ty: &CqlType) -> Result<Bound, String> {
         let options = &self.copy.options;
         let text = std::str::from_utf8(record.field(i)).map_err(|_| "the field is not UTF-8".to_owned())?;
-        if text == options.null && !record.is_quoted(i) {
+        if self.is_null(record, i) {
             return Ok(Bound::Unset);
         }
         if text == EMPTY && !ty.is_stringlike() && ty.allows_empty() {

@@ -4,12 +4,14 @@
 //! ```text
 //! words     the command's words
 //! options   WITH ...
+//! form      the statements of COPY FROM
 //! to        COPY TO
 //! from      COPY FROM
 //! ```
 
 mod words;
 mod options;
+mod form;
 mod to;
 mod from;
 

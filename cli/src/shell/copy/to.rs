@@ -31,7 +31,7 @@ pub(super) fn run(copy: &Copy) -> Outcome<String> {
         out.row(&row?)?;
         written += 1;
     }
-    out.writer.flush()?;
+    out.flush()?;
     let to = copy.file.as_deref().unwrap_or("standard output");
     let files =
         if out.file == 0 { String::new() } else { format!(" and {}", things(out.file, "further file")) };
@@ -71,7 +71,20 @@ impl Out<'_> {
             put_text(name, options, &mut line);
         }
         line.push(b'\n');
-        Ok(self.writer.write_all(&line)?)
+        let written = self.writer.write_all(&line);
+        self.told(written)
+    }
+
+    fn flush(&mut self) -> Outcome {
+        let flushed = self.writer.flush();
+        self.told(flushed)
+    }
+
+    /// What the operating system said, with the file that it is about.
+    fn told(&self, written: std::io::Result<()>) -> Outcome {
+        let Some(name) = &self.copy.file else { return Ok(written?) };
+        let name = if self.file == 0 { name.clone() } else { format!("{name}.{}", self.file) };
+        written.map_err(|error| Failure::io("write it", Path::new(&name), &error))
     }
 
     fn row(&mut self, row: &Row) -> Outcome {
@@ -79,7 +92,7 @@ impl Out<'_> {
         if options.max_output == Some(self.rows)
             && let Some(name) = &self.copy.file
         {
-            self.writer.flush()?;
+            self.flush()?;
             self.file += 1;
             self.writer = open(Some(&format!("{name}.{}", self.file)))?;
             self.rows = 0;
@@ -94,7 +107,8 @@ impl Out<'_> {
         }
         line.push(b'\n');
         self.rows += 1;
-        Ok(self.writer.write_all(&line)?)
+        let written = self.writer.write_all(&line);
+        self.told(written)
     }
 }
 

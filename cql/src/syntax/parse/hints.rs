@@ -45,6 +45,7 @@ pub(super) fn for_fault(fault: &Fault) -> Option<String> {
         FaultKind::Open("'") => {
             "a text ends with a single quote; one within it is written twice, ''".to_owned()
         }
+        FaultKind::Open("*/") => format!("a comment was opened by /* in line {}", fault.begin.1),
         FaultKind::Open("\n") => "end the line behind the comment, or put it in /* */".to_owned(),
         FaultKind::Minus(_) => "put a blank behind the minus".to_owned(),
         FaultKind::Second('=') => {
