@@ -36,7 +36,7 @@ pub struct PlainRow<'a> {
     /// The life of its marker and of cells without one of their own.
     pub life: Liveness,
     stamp: Stamp,
-    cells: ByteReader<'a>,
+    cells: &'a [u8],
     bytes: &'a [u8],
 }
 
@@ -45,20 +45,20 @@ impl<'a> PlainRow<'a> {
     ///
     /// # Errors
     /// `Corrupt` if the bytes are no such row.
-    #[inline]
+    #[inline(always)] // once a row, and returned through memory it is copied twice
     pub fn parse(bytes: &'a [u8], stamp: Stamp) -> Result<Self> {
         let mut reader = ByteReader::new(bytes);
         let head = Head::read(&mut reader, stamp)?;
         if head.flags & (MARKER | RAW | DELETION | COMPLEX) != MARKER {
             return Err(reader.error("a row is not a plain one"));
         }
-        Ok(Self { clustering: head.place.order, life: head.life, stamp, cells: reader, bytes })
+        Ok(Self { clustering: head.place.order, life: head.life, stamp, cells: reader.rest(), bytes })
     }
 
     /// Its cells by ascending column.
     #[inline]
     pub fn cells(&self) -> PlainCells<'a> {
-        PlainCells { reader: self.cells.clone(), next: 0, timestamp: self.life.timestamp, stamp: self.stamp }
+        self.cells_from(self.cells, 0)
     }
 
     /// Whether its clustering is before that of another row.
@@ -81,7 +81,7 @@ impl<'a> PlainRow<'a> {
     /// The cells as they are encoded.
     #[inline]
     pub(super) fn encoded_cells(&self) -> &'a [u8] {
-        self.cells.rest()
+        self.cells
     }
 
     /// Its cells from `rest` on, behind column `next`.

@@ -247,12 +247,12 @@ impl Window {
     /// `Corrupt` if one cannot be read.
     pub(super) fn plain_rows(&self, run: &Run) -> Result<Vec<PlainRow<'_>>> {
         let mut begin = run.begin;
-        let parse = |version: &Version| {
-            let bytes = begin..version.end;
+        let mut rows = Vec::with_capacity(run.versions.len());
+        for version in &self.versions[run.versions.clone()] {
+            rows.push(PlainRow::parse(&self.bytes[begin..version.end], version.stamp)?);
             begin = version.end;
-            PlainRow::parse(&self.bytes[bytes], version.stamp)
-        };
-        self.versions[run.versions.clone()].iter().map(parse).collect()
+        }
+        Ok(rows)
     }
 
     /// What comes next in a window that [`Window::has_no_ranges`], read forwards; what [`Window::for_each`] gives at once.
