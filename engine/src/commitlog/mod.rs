@@ -25,7 +25,7 @@ pub mod replay;
 pub mod dump;
 
 pub use log::{CommitLog, Entry, LogOptions};
-pub use replay::{Logged, ReplaySummary, Skipped, TornTail, remove_replayed, replay, replay_runs};
+pub use replay::{EachRun, Logged, ReplaySummary, Skipped, TornTail, remove_replayed, replay, replay_runs};
 pub use segment::Mark;
 
 #[cfg(test)]

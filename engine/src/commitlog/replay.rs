@@ -61,6 +61,9 @@ pub struct Logged<'a> {
     pub payload: &'a [u8],
 }
 
+/// What is done with each run of records.
+pub type EachRun<'a> = dyn FnMut(&[Logged<'_>], &mut dyn FnMut()) -> Result<()> + 'a;
+
 /// What a replay did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReplaySummary {
@@ -88,14 +91,15 @@ pub fn replay(
     mode: ReplayMode,
     each: &mut dyn FnMut(LogPosition, &[u8]) -> Result<()>,
 ) -> Result<ReplaySummary> {
-    let each = &mut |records: &[Logged<'_>]| {
+    let each = &mut |records: &[Logged<'_>], _: &mut dyn FnMut()| {
         records.iter().try_for_each(|record| each(record.position, record.payload))
     };
     replay_runs(env, dir, mode, RUN_BYTES, each)
 }
 
 /// Hands all records of the log to `each`, in order, in runs that are as long as they must be to hold `run_bytes` of payload;
-/// segments and damage end them sooner.
+/// segments and damage end them sooner. The second argument of `each` reads the next run: called while other threads
+/// work on the one at hand, it saves the time that reading takes.
 ///
 /// # Errors
 /// `Corrupt` with segment and offset for damage in strict mode, after the payloads in front of it were handed out; `Unsupported`
@@ -105,7 +109,7 @@ pub fn replay_runs(
     dir: &DataDir,
     mode: ReplayMode,
     run_bytes: usize,
-    each: &mut dyn FnMut(&[Logged<'_>]) -> Result<()>,
+    each: &mut EachRun<'_>,
 ) -> Result<ReplaySummary> {
     let ids = list_segments(env, dir)?;
     let last_segment = ids.last().copied().unwrap_or(0);
@@ -163,6 +167,25 @@ impl Segment {
     }
 }
 
+/// Reads records of segment `id` into `run`, which holds others before, until they have `run_bytes` of payload or end.
+fn read_run<'a>(records: &mut RecordReader<'a>, id: u64, run_bytes: usize, run: &mut Vec<Logged<'a>>) {
+    run.clear();
+    let mut bytes = 0;
+    for record in records {
+        if Mark::decode(record.payload).unwrap_or_default().is_some() {
+            continue;
+        }
+        run.push(Logged {
+            position: LogPosition { segment: id, offset: record.end() },
+            payload: record.payload,
+        });
+        bytes += record.payload.len();
+        if bytes >= run_bytes {
+            return;
+        }
+    }
+}
+
 impl Replay<'_> {
     fn open(&self, id: u64) -> Result<Segment> {
         let path = self.dir.segment(id);
@@ -179,7 +202,7 @@ impl Replay<'_> {
         Ok(Segment { id, path, file, header })
     }
 
-    fn segment(&mut self, index: usize, each: &mut dyn FnMut(&[Logged<'_>]) -> Result<()>) -> Result<()> {
+    fn segment(&mut self, index: usize, each: &mut EachRun<'_>) -> Result<()> {
         let Some(&id) = self.ids.get(index) else { return Ok(()) };
         let segment = self.open(id)?;
         let mut records = segment.records();
@@ -201,22 +224,22 @@ impl Replay<'_> {
             }
             self.damage(&segment, 0, HEADER_BYTES as u64, error.message())?;
         }
-        let mut run = Vec::new();
+        let (mut run, mut next) = (Vec::new(), Vec::new());
         loop {
-            let mut bytes = 0;
-            for record in records.by_ref() {
-                let position = LogPosition { segment: id, offset: record.end() };
-                if Mark::decode(record.payload).unwrap_or_default().is_some() {
-                    continue;
-                }
-                run.push(Logged { position, payload: record.payload });
-                bytes += record.payload.len();
-                if bytes >= self.run_bytes {
-                    self.hand_out(&mut run, each)?;
-                    bytes = 0;
-                }
+            read_run(&mut records, id, self.run_bytes, &mut run);
+            while !run.is_empty() {
+                let mut is_read = false;
+                let mut ahead = || {
+                    if !std::mem::replace(&mut is_read, true) {
+                        read_run(&mut records, id, self.run_bytes, &mut next);
+                    }
+                };
+                each(&run, &mut ahead)?;
+                ahead();
+                self.summary.records += run.len() as u64;
+                self.summary.bytes += run.iter().map(|record| record.payload.len() as u64).sum::<u64>();
+                std::mem::swap(&mut run, &mut next);
             }
-            self.hand_out(&mut run, each)?;
             match records.end() {
                 End::Clean { offset } => return self.check_length(index, &segment, offset),
                 End::TornTail { offset, bytes, tail } => {
@@ -229,20 +252,6 @@ impl Replay<'_> {
                 }
             }
         }
-    }
-
-    fn hand_out(
-        &mut self,
-        run: &mut Vec<Logged<'_>>,
-        each: &mut dyn FnMut(&[Logged<'_>]) -> Result<()>,
-    ) -> Result<()> {
-        if !run.is_empty() {
-            each(run)?;
-        }
-        self.summary.records += run.len() as u64;
-        self.summary.bytes += run.iter().map(|record| record.payload.len() as u64).sum::<u64>();
-        run.clear();
-        Ok(())
     }
 
     /// A segment that ends with a whole record at `end`: was it longer once?

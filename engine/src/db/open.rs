@@ -162,16 +162,17 @@ impl Inner {
             version.tables.iter().map(|(id, table)| (*id, table.flushed)).collect();
         let mut applied = Replay::new(&self.commit, &flushed, self.replay_threads())?;
         let run_bytes = (self.options.memtable_bytes / RUNS_IN_MEMORY).min(LONGEST_RUN);
-        let summary = replay_runs(&*self.env, &self.dir, self.options.replay, run_bytes, &mut |records| {
-            applied.apply(records).map_err(|(index, error)| match records.get(index) {
-                Some(bad) => error.at(self.dir.segment(bad.position.segment), bad.position.offset),
-                None => error,
+        let summary =
+            replay_runs(&*self.env, &self.dir, self.options.replay, run_bytes, &mut |records, ahead| {
+                applied.apply(records, ahead).map_err(|(index, error)| match records.get(index) {
+                    Some(bad) => error.at(self.dir.segment(bad.position.segment), bad.position.offset),
+                    None => error,
+                })?;
+                while applied.seal_if_full() {
+                    self.run_pending()?;
+                }
+                Ok(())
             })?;
-            while applied.seal_if_full() {
-                self.run_pending()?;
-            }
-            Ok(())
-        })?;
         applied.finish();
         let tables = self.commit.tables.all().into_iter();
         let dirty: BTreeSet<_> =
@@ -201,9 +202,8 @@ impl Inner {
         {
             self.env.remove(&self.dir.root().join(temporary.name))?;
         }
-        if !self.env.exists(&self.dir.data())? {
-            return Ok(());
-        }
+        // A copy may lack directories that held nothing: the tables' are made below.
+        self.env.create_dir_all(&self.dir.data())?;
         let live: BTreeSet<_> = version
             .tables
             .values()

@@ -1,7 +1,8 @@
 //! The log's records into memtables, when a store is opened.
 //!
-//! `db/open` hands on runs of records as the log is read. Partitions do not depend on each other: the ring is divided into
-//! *shares*, and a thread for each share goes through the run and applies what falls into it, in the log's order. Each share
+//! `db/open` hands on runs of records as the log is read. Partitions do not depend on each other: they are divided into
+//! *shares*, and a thread for each share goes through the run and applies what falls into it, in the log's order. The caller's
+//! thread meanwhile reads the next run, and then has a smaller share. Each share
 //! has memtables of its own, as a memtable takes one writer; they are put together when a table is sealed, and at the end.
 //!
 //! # Invariants
@@ -25,11 +26,18 @@ use crate::write::tables::TableState;
 use parking_lot::Mutex;
 use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Payload of a run, bytes, below which other threads are not worth their start.
 const SMALL: usize = 64 << 10;
+
+/// Where a key may stand: see [`place`].
+const PLACES: u64 = 1 << 32;
+
+/// What reading a run costs, in places: the part of the work on it that applying all of it takes, about.
+const READING: u64 = PLACES / 20;
 
 /// What came of a run of records: an error with the index of the record that it is about.
 pub type RunResult = std::result::Result<(), (usize, Error)>;
@@ -47,9 +55,10 @@ pub struct Replay<'a> {
 /// What falls into one part of the ring.
 #[derive(Debug)]
 struct Share {
-    /// From 0 on, of so many shares.
-    number: u64,
-    of: u64,
+    /// The first has the tables' own memtables.
+    is_first: bool,
+    /// Places of its keys, out of [`PLACES`].
+    places: Range<u64>,
     targets: HashMap<TableId, Target>,
 }
 
@@ -82,16 +91,20 @@ impl<'a> Replay<'a> {
                 (table.id(), target)
             };
             let targets = tables.iter().map(target).collect();
-            Mutex::new(Share { number: number as u64, of: threads as u64, targets })
+            Mutex::new(Share {
+                is_first: number == 0,
+                places: places(number as u64, threads as u64),
+                targets,
+            })
         };
         Ok(Self { commit, shares: (0..threads).map(share).collect(), tables, bytes: 0 })
     }
 
-    /// Applies a run of records.
+    /// Applies a run of records, and calls `ahead` meanwhile, which reads the next one.
     ///
     /// # Errors
     /// `Corrupt` for bytes that are no batch, with the index of that record in the run. The replay cannot go on then.
-    pub fn apply(&mut self, records: &[Logged<'_>]) -> RunResult {
+    pub fn apply(&mut self, records: &[Logged<'_>], ahead: &mut dyn FnMut()) -> RunResult {
         let first = self.commit.count_replayed(records)?;
         let (commit, shares, next) = (self.commit, &self.shares, AtomicUsize::new(0));
         let failed = Mutex::new(Vec::new());
@@ -110,6 +123,7 @@ impl<'a> Replay<'a> {
                 let name = "skep-replay".to_owned();
                 drop(std::thread::Builder::new().name(name).spawn_scoped(scope, work));
             }
+            ahead();
             work();
         });
         if let Some(error) = failed.into_inner().into_iter().min_by_key(|(record, _)| *record) {
@@ -195,8 +209,8 @@ impl Share {
     ) -> Result<()> {
         let mut reader = BatchReader::new(record.payload)?;
         let stamp = reader.stamp();
-        let mut token = Token::of(&[]);
-        let (mut last_key, mut is_mine): (&[u8], bool) = (&[], self.has(token));
+        let (mut last_key, mut is_mine): (&[u8], bool) = (&[], self.has(&[]));
+        let (mut token_key, mut token): (&[u8], Token) = (&[], Token::of(&[]));
         loop {
             let op = reader.next_wanted(|table, key| {
                 if current.as_ref().is_none_or(|current| current.id != table) {
@@ -207,8 +221,7 @@ impl Share {
                     return false;
                 }
                 if !std::ptr::eq(last_key, key) {
-                    (last_key, token) = (key, Token::of(key));
-                    is_mine = self.has(token);
+                    (last_key, is_mine) = (key, self.has(key));
                 }
                 is_mine
             });
@@ -217,24 +230,45 @@ impl Share {
                 Some(writer) => writer,
                 none => none.insert(self.memtable(commit, current.target).writer()),
             };
+            if !std::ptr::eq(token_key, op.key) {
+                (token_key, token) = (op.key, Token::of(op.key));
+            }
             writer.apply(seq, stamp, op.key, token, &op.body)?;
         }
     }
 
     fn memtable<'s>(&self, commit: &Committer, target: &'s Target) -> &'s Memtable {
-        target.memtable.get_or_init(|| match self.number {
-            0 => Arc::clone(&target.table.view().active),
-            _ => Arc::new(Memtable::new(Arc::clone(&commit.pins), commit.now_micros())),
+        target.memtable.get_or_init(|| match self.is_first {
+            true => Arc::clone(&target.table.view().active),
+            false => Arc::new(Memtable::new(Arc::clone(&commit.pins), commit.now_micros())),
         })
     }
 
-    /// Whether a token falls into this share: shares are equal parts of the ring.
     #[inline]
-    fn has(&self, token: Token) -> bool {
-        // Its upper 32 bits are a fraction of 2^32.
-        let place = token.0.cast_unsigned() >> 32;
-        (place * self.of) >> 32 == self.number
+    fn has(&self, key: &[u8]) -> bool {
+        self.places.contains(&place(key))
     }
+}
+
+/// The places of one of `of` shares: the last one's are fewer, since the caller's thread, which reads, comes to it last.
+fn places(number: u64, of: u64) -> Range<u64> {
+    let size = if of == 1 { PLACES } else { (PLACES + READING) / of };
+    let end = if number + 1 == of { PLACES } else { (number + 1) * size };
+    number * size..end
+}
+
+/// The place of a partition by a hash of its key. Not its token: that costs more, and only the share that has the key needs it.
+#[inline]
+fn place(key: &[u8]) -> u64 {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let add = |hash: u64, word: u64| {
+        let product = (hash ^ word).wrapping_mul(ODD);
+        product ^ (product >> 32)
+    };
+    let (words, rest) = key.as_chunks::<8>();
+    let hash = words.iter().fold(key.len() as u64, |hash, word| add(hash, u64::from_le_bytes(*word)));
+    let rest = rest.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
+    add(hash, rest).wrapping_mul(ODD) >> 32
 }
 
 #[cfg(test)]

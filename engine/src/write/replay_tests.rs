@@ -105,7 +105,7 @@ fn counts(memtable: &Memtable) -> (usize, usize, String) {
 fn one_by_one(records: &[Logged<'_>], flushed: &HashMap<TableId, LogPosition>) -> Vec<Arc<Memtable>> {
     let commit = committer(PLENTY);
     let mut replay = Replay::new(&commit, flushed, 1).unwrap();
-    records.iter().for_each(|record| replay.apply(std::slice::from_ref(record)).unwrap());
+    records.iter().for_each(|record| replay.apply(std::slice::from_ref(record), &mut || ()).unwrap());
     replay.finish();
     TABLES.iter().map(|id| commit.tables.get(*id).unwrap().view().active.clone()).collect()
 }
@@ -133,7 +133,9 @@ proptest! {
         let flushed = HashMap::from([(TABLES[0], at(flushed.0)), (TABLES[1], at(flushed.1))]);
         let commit = committer(PLENTY);
         let mut replay = Replay::new(&commit, &flushed, threads).unwrap();
-        records.chunks(run).for_each(|run| replay.apply(run).unwrap());
+        let mut reads = 0;
+        records.chunks(run).for_each(|run| replay.apply(run, &mut || reads += 1).unwrap());
+        prop_assert_eq!(reads, records.chunks(run).count());
         prop_assert!(!replay.seal_if_full());
         replay.finish();
         for (id, expected) in TABLES.iter().zip(one_by_one(&records, &flushed)) {
@@ -157,7 +159,7 @@ proptest! {
         let mut replay = Replay::new(&commit, &nothing_flushed(), threads).unwrap();
         let mut flushed = nothing_flushed();
         for run in records.chunks(run) {
-            replay.apply(run).unwrap();
+            replay.apply(run, &mut || ()).unwrap();
             while replay.seal_if_full() {
                 let task = commit.queue.try_next().unwrap();
                 let id = task.table.id();
@@ -189,10 +191,28 @@ fn a_record_that_is_no_batch_is_named() {
     for threads in 1..4 {
         let commit = committer(PLENTY);
         let mut replay = Replay::new(&commit, &nothing_flushed(), threads).unwrap();
-        let (index, error) = replay.apply(&logged(&records[..3])).unwrap_err();
+        let (index, error) = replay.apply(&logged(&records[..3]), &mut || ()).unwrap_err();
         assert_eq!((index, error.kind()), (2, ErrorKind::Corrupt));
         let mut replay = Replay::new(&commit, &nothing_flushed(), threads).unwrap();
-        let (index, error) = replay.apply(&logged(&records)).unwrap_err();
+        let (index, error) = replay.apply(&logged(&records), &mut || ()).unwrap_err();
         assert_eq!((index, error.kind()), (3, ErrorKind::Unsupported));
+    }
+}
+
+#[test]
+fn shares_cover_all_places_once_and_keys_spread_over_them() {
+    for of in 1..5 {
+        let shares: Vec<_> = (0..of).map(|number| places(number, of)).collect();
+        assert_eq!((shares[0].start, shares[of as usize - 1].end), (0, PLACES));
+        assert!(shares.windows(2).all(|two| two[0].end == two[1].start && two[0].start < two[0].end));
+    }
+    let keys = |make: &dyn Fn(u32) -> Vec<u8>| (0..1000).filter(|n| place(&make(*n)) < PLACES / 2).count();
+    for lower in [
+        keys(&|n| n.to_be_bytes().to_vec()),
+        keys(&|n| format!("sensor-{n:04}").into_bytes()),
+        keys(&|n| format!("{n:04}, and then what all keys have in common").into_bytes()),
+        keys(&|n| vec![7; n as usize]),
+    ] {
+        assert!((400..600).contains(&lower), "{lower} of 1000");
     }
 }
