@@ -107,6 +107,20 @@ impl PlainRows {
         taken
     }
 
+    /// The next rows, at most `count`.
+    ///
+    /// # Errors
+    /// As [`PlainRows::first`].
+    pub fn next_rows(&mut self, count: usize) -> Result<Vec<PlainRow<'_>>> {
+        let end = self.rows.start + count.min(self.rows.len());
+        let rows = std::mem::replace(&mut self.rows.start, end)..end;
+        let parse = |at| {
+            let (bytes, stamp) = self.bytes(at);
+            PlainRow::parse(bytes, stamp)
+        };
+        rows.map(parse).collect()
+    }
+
     /// The next row, `None` after the last.
     ///
     /// # Errors
@@ -158,6 +172,9 @@ mod tests {
         assert_eq!(taken.last().unwrap(), Some(Clustering::new(Bytes::new(&[2]))));
         assert_eq!(taken.next_row().unwrap().unwrap().clustering, [1]);
         assert_eq!(taken.first().unwrap(), Some(Clustering::new(Bytes::new(&[2]))));
+        let mut several = rest.clone();
+        assert_eq!(several.next_rows(7).unwrap().len(), 1);
+        assert!(several.is_empty() && several.next_rows(7).unwrap().is_empty());
         assert_eq!(rest.take(9).first().unwrap(), Some(Clustering::new(Bytes::new(&[3]))));
         assert!(rest.is_empty() && rest.first().unwrap().is_none() && rest.last().unwrap().is_none());
     }

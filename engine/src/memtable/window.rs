@@ -130,6 +130,9 @@ impl Window {
         let mut last: Option<Entry> = None;
         let (mut is_first, mut stopped) = (true, false);
         let Self { reverse, bytes, versions, .. } = self;
+        // Little more than usual rows need: most of the cost of growing is saved.
+        bytes.reserve(most_rows * 48);
+        versions.reserve(most_rows);
         rows.walk(from, to, *reverse, |entry| {
             let begins = match *reverse {
                 false => !entry.is_same(),

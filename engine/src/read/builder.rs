@@ -4,7 +4,9 @@
 //! rows; [`lanes`](crate::read::lanes) is the way around it for rows that can be handed out as they stand in a block.
 
 use crate::encoding::key::{each_value, partition_wires};
+use crate::encoding::order::long_component;
 use crate::encoding::plain::{PlainCell, PlainRow};
+use crate::encoding::plain_run::PlainRun;
 use crate::error::Result;
 use crate::model::bytes::Bytes;
 use crate::model::cell::Cell;
@@ -117,6 +119,13 @@ fn push_null(column: Option<&mut ColumnBuilder>) {
     }
 }
 
+/// Appends nulls until there are `rows` rows.
+fn pad(column: &mut ColumnBuilder, rows: usize) {
+    while column.len() < rows {
+        push_null(Some(column));
+    }
+}
+
 /// A batch being filled.
 #[derive(Debug)]
 pub(crate) struct BatchBuilder {
@@ -167,6 +176,15 @@ impl BatchBuilder {
             return Ok(());
         }
         let Self { head, columns, clusterings, .. } = self;
+        if let ([Some(at)], [column]) = (clusterings.as_slice(), head.columns.schema().clustering())
+            && clustering.raw().is_none()
+            && let descending = column.kind == ColumnKind::Clustering(Order::Desc)
+            && let Some(number) = long_component(clustering.order(), &column.ty, descending)
+            && let Some(lane) = columns[*at].as_mut()
+        {
+            lane.push_long(number);
+            return Ok(());
+        }
         let mut places = clusterings.iter();
         each_value(clustering, clustering_types(head.columns.schema()), |wire| {
             let at = places.next().copied().flatten();
@@ -177,42 +195,61 @@ impl BatchBuilder {
         })
     }
 
-    /// Appends a plain row that is seen at second `now`, dead cells as nulls. Returns how many of its cells live and
+    /// Makes room for `rows` more rows.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        self.columns.iter_mut().flatten().for_each(|column| column.reserve(rows));
+    }
+
+    /// Appends plain rows that are seen at second `now`, dead cells as nulls. Returns how many of their cells live and
     /// how many do not.
     ///
     /// # Errors
-    /// `Corrupt` if it cannot be decoded or its clustering is not of this table.
-    pub(crate) fn push_plain(&mut self, row: &PlainRow<'_>, now: i64) -> Result<(u64, u64)> {
-        let clustering = Clustering::new(Bytes::new(row.clustering));
-        self.push_clustering(&clustering)?;
+    /// `Corrupt` if one cannot be decoded or its clustering is not of this table.
+    pub(crate) fn push_plain(&mut self, rows: &[PlainRow<'_>], now: i64) -> Result<(u64, u64)> {
+        for row in rows {
+            self.push_clustering(&Clustering::new(Bytes::new(row.clustering)))?;
+        }
         let (mut live, mut dead) = (0, 0);
-        let mut cells = row.cells();
-        let mut regulars = self.head.columns.regulars().iter().peekable();
-        while let Some((id, cell)) = cells.next_cell()? {
-            match &cell {
-                PlainCell::Other(cell) if !cell.is_live(now) => dead += 1,
-                _ => live += 1,
-            }
-            while let Some(&(_, at)) = regulars.next_if(|(column, _)| *column < id) {
-                push_null(self.columns[at].as_mut());
-            }
-            let Some(&(_, at)) = regulars.next_if(|(column, _)| *column == id) else { continue };
-            let Some(column) = self.columns[at].as_mut() else { continue };
-            match cell {
-                PlainCell::Eight(number) => column.push(Some(&number.to_be_bytes()), Some(row.life)),
-                PlainCell::Four(number) => column.push(Some(&number.to_be_bytes()), Some(row.life)),
-                PlainCell::Bytes(wire) => column.push(Some(wire), Some(row.life)),
-                PlainCell::Other(cell) if cell.is_live(now) => {
-                    column.push(cell.value.as_deref(), Some(cell.life()));
+        let (before, regulars) = (self.rows, self.head.columns.regulars());
+        let columns = &mut self.columns;
+        let place =
+            |id| regulars.binary_search_by_key(&id, |(column, _)| *column).ok().map(|i| regulars[i].1);
+        let mut run = PlainRun::new(rows);
+        while let Some(id) = run.column() {
+            live += match place(id).and_then(|at| columns[at].as_mut()) {
+                Some(column) => {
+                    pad(column, before);
+                    column.push_run(&mut run, rows)
                 }
-                PlainCell::Other(_) => column.push(None, None),
+                None => run.take_wires(|_| true),
+            } as u64;
+        }
+        for (i, (row, mut cells)) in rows.iter().zip(run.into_cells()).enumerate() {
+            while let Some((id, cell)) = cells.next_cell()? {
+                match &cell {
+                    PlainCell::Other(cell) if !cell.is_live(now) => dead += 1,
+                    _ => live += 1,
+                }
+                let Some(column) = place(id).and_then(|at| columns[at].as_mut()) else { continue };
+                pad(column, before + i);
+                match cell {
+                    PlainCell::Eight(number) => column.push(Some(&number.to_be_bytes()), Some(row.life)),
+                    PlainCell::Four(number) => column.push(Some(&number.to_be_bytes()), Some(row.life)),
+                    PlainCell::Bytes(wire) => column.push(Some(wire), Some(row.life)),
+                    PlainCell::Other(cell) if cell.is_live(now) => {
+                        column.push(cell.value.as_deref(), Some(cell.life()));
+                    }
+                    PlainCell::Other(_) => column.push(None, None),
+                }
             }
         }
+        self.rows += rows.len();
         for &(_, at) in regulars {
-            push_null(self.columns[at].as_mut());
+            columns[at].as_mut().into_iter().for_each(|column| pad(column, self.rows));
         }
-        self.rows += 1;
-        self.last = Last::Place(clustering);
+        if let Some(last) = rows.last() {
+            self.last = Last::Place(Clustering::new(Bytes::new(last.clustering)));
+        }
         Ok((live, dead))
     }
 
@@ -267,18 +304,20 @@ impl BatchBuilder {
         Ok(())
     }
 
-    /// The batch, if it has rows; the builder is then empty again.
-    pub(crate) fn finish(&mut self) -> Result<Option<Batch>> {
+    /// The batch, if it has rows.
+    pub(crate) fn finish(mut self) -> Result<Option<Batch>> {
         if self.rows == 0 {
             return Ok(None);
         }
-        let head = self.head.clone();
-        let mut filled = std::mem::replace(self, Self::new(&head));
-        let columns = head.columns_with(filled.rows, |at, _| {
-            let ty = head.columns.column(at).map_or(&CqlType::Blob, |column| &column.ty);
-            let column = filled.columns.get_mut(at).and_then(Option::take).map(ColumnBuilder::finish);
+        let columns = self.head.columns_with(self.rows, |at, _| {
+            let column = self.columns.get_mut(at).and_then(Option::take).map(ColumnBuilder::finish);
+            let ty = self.head.columns.column(at).map_or(&CqlType::Blob, |column| &column.ty);
             Ok(column.unwrap_or_else(|| Column::new(ty, Values::Null, None)))
         })?;
-        Ok(Some(Batch::new(&head, columns, filled.rows, filled.last)))
+        Ok(Some(Batch::new(&self.head, columns, self.rows, self.last)))
     }
 }
+
+#[cfg(test)]
+#[path = "builder_tests.rs"]
+mod tests;

@@ -1,6 +1,8 @@
 //! A column of a batch being filled: value by value in wire form, or from a block's lane in one go.
 
 use crate::encoding::bytes_lane::{ByteStrings, BytesLane};
+use crate::encoding::plain::PlainRow;
+use crate::encoding::plain_run::PlainRun;
 use crate::model::bytes::Bytes;
 use crate::model::cell::Cell;
 use crate::model::clustering::Clustering;
@@ -10,7 +12,7 @@ use crate::read::column::{Column, Rows, Values};
 use crate::sstable::block::column::ColumnData;
 use crate::sstable::block::place::PlaceLane;
 use crate::sstable::block::values::Lane;
-use crate::sstable::layout::LaneKind;
+use crate::sstable::layout::{IntWidth, LaneKind};
 
 /// A column being filled row by row.
 #[derive(Debug)]
@@ -69,6 +71,73 @@ impl ColumnBuilder {
             Some(()) => self.valid.push(true),
             None => self.fall_back(wire),
         }
+    }
+
+    /// Makes room for `rows` more rows.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        match &mut self.lane {
+            Lane::Ints(_, values) => values.reserve(rows),
+            Lane::Doubles(values) => values.reserve(rows),
+            Lane::Floats(values) => values.reserve(rows),
+            Lane::Bytes(_) => {}
+        }
+    }
+
+    /// Number of rows so far.
+    pub(crate) fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Appends a bigint or timestamp without a life.
+    #[inline]
+    pub(crate) fn push_long(&mut self, number: i64) {
+        let whole = self.is_whole();
+        match &mut self.lane {
+            Lane::Ints(IntWidth::I64, values) if whole => {
+                values.push(number);
+                self.rows += 1;
+            }
+            _ => self.push(Some(&number.to_be_bytes()), None),
+        }
+    }
+
+    /// Appends the next cells of a run over `rows`, as many as it gives in step; their number.
+    pub(crate) fn push_run(&mut self, run: &mut PlainRun<'_, '_>, rows: &[PlainRow<'_>]) -> usize {
+        if !self.is_whole() {
+            let mut lives = rows.iter().map(|row| row.life);
+            return run.take_wires(|wire| {
+                self.push(Some(wire), lives.next());
+                true
+            });
+        }
+        let taken = match &mut self.lane {
+            Lane::Doubles(values) => run.take_eights(|number| values.push(f64::from_bits(number))),
+            Lane::Floats(values) => run.take_fours(|number| values.push(f32::from_bits(number))),
+            Lane::Ints(IntWidth::I64, values) => run.take_eights(|number| values.push(number.cast_signed())),
+            Lane::Ints(IntWidth::I32, values) => {
+                run.take_fours(|number| values.push(number.cast_signed().into()))
+            }
+            Lane::Ints(IntWidth::U32, values) => run.take_fours(|number| values.push(number.into())),
+            Lane::Ints(width, values) => run.take_wires(|wire| match width.parse(wire) {
+                Some(value) => {
+                    values.push(value);
+                    true
+                }
+                None => false, // empty, which is for single cells
+            }),
+            Lane::Bytes(values) => run.take_wires(|wire| {
+                push_bytes(values, wire);
+                true
+            }),
+        };
+        self.rows += taken;
+        taken
+    }
+
+    /// Whether there is nothing but a lane with a value for every row.
+    #[inline]
+    fn is_whole(&self) -> bool {
+        self.wires.is_none() && self.lives.is_none() && self.valid.is_empty()
     }
 
     /// Appends the values of `count` rows of a block's column, nulls where there is none.

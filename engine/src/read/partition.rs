@@ -74,11 +74,20 @@ impl RunReader for LazyCursor {
     }
 
     fn floor(&mut self) -> Result<Option<Bound>> {
-        if let Self::Waiting(partition, range, false) = self
-            && let Some(floor) = floor_of(partition.start(), partition.key(), false)
-            && floor >= range.start
-        {
-            return Ok(Some(floor));
+        if let Self::Waiting(partition, range, reverse) = self {
+            let meta = partition.table().meta();
+            let own = match reverse {
+                false => floor_of(partition.start(), partition.key(), false),
+                true => None,
+            };
+            let of_file = || match (&meta.clustering, meta.has_range_deletion) {
+                (Some(all), false) => Some(if *reverse { all.end.clone() } else { all.start.clone() }),
+                _ => None,
+            };
+            let within = |floor: &Bound| if *reverse { *floor <= range.end } else { *floor >= range.start };
+            if let Some(floor) = own.or_else(of_file).filter(within) {
+                return Ok(Some(floor));
+            }
         }
         self.cursor()?.floor()
     }

@@ -6,6 +6,7 @@
 
 use crate::encoding::plain::PlainRow;
 use crate::error::{Error, ErrorKind, Result};
+use crate::memtable::plain_rows::PlainRows;
 use crate::model::cell::ColumnId;
 use crate::model::reconcile::{drop_column, resolve};
 use crate::model::row::Row;
@@ -86,22 +87,38 @@ impl Resolver {
         seen
     }
 
-    /// Appends what is seen of a plain row to `builder`, without building the row where it lives.
+    /// Appends what is seen of `rows` to `builder` until that has `want` rows, without building them where they live.
     ///
     /// # Errors
-    /// `Corrupt` if the row cannot be decoded.
-    #[inline]
-    pub(crate) fn plain_row(&mut self, row: &PlainRow<'_>, builder: &mut BatchBuilder) -> Result<()> {
-        if !self.dropped.is_empty() || !row.life.is_live(self.now) {
-            return match self.row(row.decode()?) {
-                Some(row) => builder.push(row),
-                None => Ok(()),
-            };
+    /// `Corrupt` if a row cannot be decoded; those of [`Resolver::check`].
+    pub(crate) fn plain_rows(
+        &mut self,
+        rows: &mut PlainRows,
+        want: usize,
+        builder: &mut BatchBuilder,
+    ) -> Result<()> {
+        while builder.len() < want && !rows.is_empty() {
+            let rows = rows.next_rows(want - builder.len())?;
+            builder.reserve(rows.len());
+            let mut rest = rows.as_slice();
+            while let [first, others @ ..] = rest {
+                let is_seen = |row: &&PlainRow<'_>| self.dropped.is_empty() && row.life.is_live(self.now);
+                let seen = rest.iter().take_while(is_seen).count();
+                if seen == 0 {
+                    if let Some(row) = self.row(first.decode()?) {
+                        builder.push(row)?;
+                    }
+                    rest = others;
+                } else {
+                    let (live, dead) = builder.push_plain(&rest[..seen], self.now)?;
+                    self.counts.live_rows += seen as u64;
+                    self.counts.live_cells += live;
+                    self.counts.tombstones += dead;
+                    rest = &rest[seen..];
+                }
+                self.check()?;
+            }
         }
-        let (live, dead) = builder.push_plain(row, self.now)?;
-        self.counts.live_rows += 1;
-        self.counts.live_cells += live;
-        self.counts.tombstones += dead;
         Ok(())
     }
 

@@ -115,15 +115,10 @@ impl Slice {
                 continue;
             }
             if let Some(rows) = &mut self.plain {
-                match rows.next_row()? {
-                    Some(row) => {
-                        let head = &self.head;
-                        let builder = self.builder.get_or_insert_with(|| BatchBuilder::new(head));
-                        resolver.plain_row(&row, builder)?;
-                        resolver.check()?;
-                    }
-                    None => self.plain = None,
-                }
+                let head = &self.head;
+                let builder = self.builder.get_or_insert_with(|| BatchBuilder::new(head));
+                resolver.plain_rows(rows, want, builder)?;
+                self.plain.take_if(|rows| rows.is_empty());
                 continue;
             }
             if let Some((run, lanes)) = self.alone.take() {
@@ -145,7 +140,7 @@ impl Slice {
 
     /// The rows built so far.
     fn finish(&mut self) -> Result<Option<Batch>> {
-        self.builder.as_mut().map_or(Ok(None), BatchBuilder::finish)
+        self.builder.take().map_or(Ok(None), BatchBuilder::finish)
     }
 
     /// Hands out what may come next of a part that stands alone, or has it copied or merged if it is not fit for that.
