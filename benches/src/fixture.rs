@@ -4,7 +4,8 @@
 
 use crate::readings::{Reading, sensor_name};
 use skep_engine::encoding::bind;
-use skep_engine::encoding::mutation::{BatchEncoder, BatchReader};
+use skep_engine::encoding::mutation::BatchReader;
+use skep_engine::encoding::mutation_encoder::BatchEncoder;
 use skep_engine::encoding::row::Stamp;
 use skep_engine::memtable::Memtable;
 use skep_engine::memtable::pins::Pins;

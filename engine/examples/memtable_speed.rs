@@ -6,8 +6,9 @@
 
 #![allow(clippy::disallowed_methods, reason = "a measuring program reads the clocks of the system itself")]
 
-use skep_engine::encoding::mutation::{BatchEncoder, BatchReader};
-use skep_engine::encoding::row::{RowHead, Stamp};
+use skep_engine::encoding::mutation::BatchReader;
+use skep_engine::encoding::mutation_encoder::BatchEncoder;
+use skep_engine::encoding::row::{Place, RowHead, Stamp};
 use skep_engine::memtable::Memtable;
 use skep_engine::memtable::pins::Pins;
 use skep_engine::model::bytes::Bytes;
@@ -86,7 +87,7 @@ fn batches(partitions: usize, place: impl Fn(u64) -> u64) -> Result<Vec<Vec<u8>>
         let key = format!("sensor-{sensor:04}");
         let order = [&[0x40][..], &place(n).to_be_bytes()].concat();
         let clustering = Clustering::new(Bytes::new(&order));
-        batch.row_with(TABLE, key.as_bytes(), false, &clustering, &head, |row| {
+        batch.row_with(TABLE, key.as_bytes(), false, Place::of(&clustering), &head, |row| {
             for (id, base) in [(0u32, 20.0f64), (1, 50.0), (2, 1013.0), (3, 3.0)] {
                 let tenths = (base * 10.0).round() + ((n * 7 + u64::from(id)) % 100) as f64;
                 row.value(ColumnId(id), &(tenths / 10.0).to_be_bytes());

@@ -8,7 +8,6 @@ use crate::db::table::Table;
 use crate::db::{DEFAULT_KEYSPACE, Db, Inner, Schema};
 use crate::error::{Error, ErrorKind, Result};
 use crate::manifest::edit::Edit;
-use crate::memtable::Memtable;
 use crate::model::position::LogPosition;
 use crate::model::schema::{ColumnKind, TableId, TableOptions, TableSchema};
 use crate::model::types::CqlType;
@@ -220,7 +219,7 @@ impl Inner {
     /// Adds an open table to the running store.
     pub(crate) fn add_table(&self, schema: Arc<TableSchema>, files: Vec<Arc<SsTable>>) -> Arc<TableState> {
         let id = schema.id;
-        let active = Arc::new(Memtable::new(Arc::clone(&self.commit.pins), self.env.now_micros()));
+        let active = self.commit.new_memtable(self.env.now_micros());
         let view = TableView { schema, active, sealed: Vec::new(), files, flushed_seq: 0 };
         let state = Arc::new(TableState::new(id, view));
         self.commit.tables.insert(Arc::clone(&state));
@@ -257,7 +256,7 @@ impl Inner {
 
     fn emptied(&self, view: &TableView) -> TableView {
         TableView {
-            active: Arc::new(Memtable::new(Arc::clone(&self.commit.pins), self.env.now_micros())),
+            active: self.commit.new_memtable(self.env.now_micros()),
             sealed: Vec::new(),
             files: Vec::new(),
             ..view.clone()

@@ -332,6 +332,7 @@ impl Inner {
             self.commit.seal(&table);
         }
         self.seal_aged();
+        self.commit.pool.age();
     }
 
     fn seal_aged(&self) {

@@ -10,6 +10,7 @@ use crate::model::bytes::Bytes;
 use crate::model::clustering::Clustering;
 use crate::model::composite;
 use crate::model::schema::{Column, ColumnKind, Order, TableSchema};
+use crate::model::types::CqlType;
 use std::sync::Arc;
 
 /// Appends the serialised partition key made of `args`, one for each partition-key column.
@@ -99,46 +100,88 @@ pub fn clustering_parts<'a>(
     parts: impl Iterator<Item = (&'a Column, &'a Arg<'a>)>,
     scratch: &mut Vec<u8>,
 ) -> Result<Clustering> {
-    // The scratch holds the order bytes first and each wire value behind them for a moment.
-    scratch.clear();
-    let mut raw: Option<Vec<u8>> = None;
-    let mut wire = [0u8; 16];
-    let mut total = 0;
-    for (i, (column, arg)) in parts.enumerate() {
-        let start = scratch.len();
-        arg.put_wire(&column.ty, scratch).map_err(|e| in_key(schema, column, arg, &e))?;
-        let len = scratch.len() - start;
-        total += len;
-        let long;
-        // Most values are short: a copy on the stack lets the scratch take the order bytes in the same place.
-        let value: &[u8] = match len <= wire.len() {
-            true => {
-                wire[..len].copy_from_slice(&scratch[start..]);
-                &wire[..len]
-            }
-            false => {
-                long = scratch[start..].to_vec();
-                &long
-            }
-        };
-        scratch.truncate(start);
-        let descending = column.kind == ColumnKind::Clustering(Order::Desc);
-        order::encode_component(value, &column.ty, descending, scratch)?;
-        if raw.is_some() || !order::comes_back(value, &column.ty)? {
-            let raw = raw.get_or_insert_with(Vec::new);
-            if raw.is_empty() && i > 0 {
-                // Earlier columns are faithful: their values come out of the order bytes.
-                push_raw_from_order(schema, i, scratch, raw)?;
-            }
-            push_raw(raw, value);
-        }
-    }
-    composite::check_key_bytes(total).map_err(|e| e.in_table(schema.full_name()))?;
+    let raw = clustering_bytes(schema, parts, scratch)?;
     let order = Bytes::new(scratch);
     Ok(match raw {
         Some(raw) => Clustering::with_raw(order, Arc::from(raw)),
         None => Clustering::new(order),
     })
+}
+
+/// Like [`clustering_parts`]: leaves the byte-comparable clustering in `out`, and returns the values as they are written where they
+/// do not come back out of that.
+#[inline]
+pub fn clustering_bytes<'a>(
+    schema: &TableSchema,
+    parts: impl Iterator<Item = (&'a Column, &'a Arg<'a>)>,
+    out: &mut Vec<u8>,
+) -> Result<Option<Vec<u8>>> {
+    out.clear();
+    let mut raw: Option<Vec<u8>> = None;
+    let mut total = 0;
+    for (i, (column, arg)) in parts.enumerate() {
+        if raw.is_none()
+            && let Some(wire) = usual_number(arg, &column.ty)
+        {
+            let descending = column.kind == ColumnKind::Clustering(Order::Desc);
+            order::encode_component(&wire, &column.ty, descending, out)?;
+            total += wire.len();
+            continue;
+        }
+        total += put_component(schema, i, column, arg, out, &mut raw)?;
+    }
+    composite::check_key_bytes(total).map_err(|e| e.in_table(schema.full_name()))?;
+    Ok(raw)
+}
+
+/// The wire bytes of a timestamp or bigint, which come back out of every order.
+#[inline]
+fn usual_number(arg: &Arg<'_>, ty: &CqlType) -> Option<[u8; 8]> {
+    match (arg, ty) {
+        (Arg::Timestamp(v), CqlType::Timestamp) => Some(v.as_millis().to_be_bytes()),
+        (Arg::Int(v), CqlType::Bigint) => Some(v.to_be_bytes()),
+        _ => None,
+    }
+}
+
+/// Appends the component of any value, and its wire bytes to `raw` if need be. Returns the number of these.
+fn put_component(
+    schema: &TableSchema,
+    i: usize,
+    column: &Column,
+    arg: &Arg<'_>,
+    scratch: &mut Vec<u8>,
+    raw: &mut Option<Vec<u8>>,
+) -> Result<usize> {
+    // The scratch holds the order bytes first and the wire value behind them for a moment.
+    let start = scratch.len();
+    arg.put_wire(&column.ty, scratch).map_err(|e| in_key(schema, column, arg, &e))?;
+    let len = scratch.len() - start;
+    let mut wire = [0u8; 16];
+    let long;
+    // Most values are short: a copy on the stack lets the scratch take the order bytes in the same place.
+    let value: &[u8] = match len <= wire.len() {
+        true => {
+            wire[..len].copy_from_slice(&scratch[start..]);
+            &wire[..len]
+        }
+        false => {
+            long = scratch[start..].to_vec();
+            &long
+        }
+    };
+    scratch.truncate(start);
+    let descending = column.kind == ColumnKind::Clustering(Order::Desc);
+    order::encode_component(value, &column.ty, descending, scratch)?;
+    if raw.is_some() || !order::comes_back(value, &column.ty)? {
+        let raw = raw.get_or_insert_with(Vec::new);
+        if raw.is_empty() && i > 0 {
+            // Earlier columns are faithful: their values come out of the order bytes.
+            push_raw_from_order(schema, i, scratch, raw)?;
+        }
+        push_raw(raw, value);
+    }
+    Ok(len)
 }
 
 fn push_raw_from_order(

@@ -21,6 +21,7 @@ pub mod row_times;
 pub mod plain;
 pub mod plain_run;
 pub mod mutation;
+pub mod mutation_encoder;
 pub mod mutation_dump;
 pub mod key;
 pub mod path;

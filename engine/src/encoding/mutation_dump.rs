@@ -257,7 +257,7 @@ fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
     use crate::annotate::first_gap;
-    use crate::encoding::mutation::BatchEncoder;
+    use crate::encoding::mutation_encoder::BatchEncoder;
     use crate::model::bytes::Bytes;
     use crate::model::cell::{Cell, ColumnId};
     use crate::model::clustering::{Bound, Clustering};

@@ -10,7 +10,7 @@
 use crate::encoding::bytes::ByteReader;
 use crate::encoding::row::read::{ComplexHead, Head, Own, read_column, read_path};
 use crate::encoding::row::value::skip_value;
-use crate::encoding::row::{EncodedRow, MARKER, OWN, Stamp, TOMBSTONE};
+use crate::encoding::row::{EncodedRow, MARKER, OWN, RowHead, Stamp, TOMBSTONE};
 use crate::error::Result;
 use crate::model::cell::ColumnId;
 use crate::model::life::NEVER;
@@ -40,6 +40,76 @@ impl RowTimes {
         self.max_timestamp = self.max_timestamp.max(timestamp);
         self.min_local = self.min_local.min(local);
         self.max_local = self.max_local.max(local);
+    }
+}
+
+/// The times of rows that are not committed yet: some are those of a commit to come.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenTimes {
+    /// Those that are known.
+    given: RowTimes,
+    /// Something is written at the time of the commit.
+    stamped: bool,
+    /// Something is deleted in the second of the commit.
+    deleted: bool,
+    /// The shortest and the longest TTL that count from that second; none if the former is larger.
+    ttl: (i32, i32),
+}
+
+impl Default for OpenTimes {
+    fn default() -> Self {
+        Self { given: RowTimes::NONE, stamped: false, deleted: false, ttl: (i32::MAX, 0) }
+    }
+}
+
+impl OpenTimes {
+    /// Takes in a row that has `head`, values or a marker of its life if it is `live`, tombstones of its write time if `deleted`,
+    /// and nothing else.
+    #[inline]
+    pub(in crate::encoding) fn add(&mut self, head: &RowHead, live: bool, deleted: bool) {
+        if !live && !deleted {
+            return;
+        }
+        match head.timestamp {
+            Some(timestamp) => {
+                self.given.min_timestamp = self.given.min_timestamp.min(timestamp);
+                self.given.max_timestamp = self.given.max_timestamp.max(timestamp);
+            }
+            None => self.stamped = true,
+        }
+        self.deleted |= deleted;
+        if !live {
+            return;
+        }
+        match (head.ttl, head.expiry) {
+            (0, _) => self.add_local(NEVER),
+            (_, Some(expiry)) => self.add_local(expiry),
+            (ttl, None) => self.ttl = (self.ttl.0.min(ttl), self.ttl.1.max(ttl)),
+        }
+    }
+
+    #[inline]
+    fn add_local(&mut self, local: i64) {
+        self.given.min_local = self.given.min_local.min(local);
+        self.given.max_local = self.given.max_local.max(local);
+    }
+
+    /// The times, `stamp` being the commit's.
+    pub(in crate::encoding) fn at(mut self, stamp: Stamp) -> RowTimes {
+        if self.deleted {
+            self.add_local(stamp.now);
+        }
+        let (shortest, longest) = self.ttl;
+        if shortest <= longest {
+            self.add_local(stamp.now.saturating_add(i64::from(shortest)));
+            self.add_local(stamp.now.saturating_add(i64::from(longest)));
+        }
+        let mut times = self.given;
+        if self.stamped {
+            times.min_timestamp = times.min_timestamp.min(stamp.timestamp);
+            times.max_timestamp = times.max_timestamp.max(stamp.timestamp);
+        }
+        times
     }
 }
 

@@ -25,10 +25,17 @@ pub fn put_varint(out: &mut Vec<u8>, value: u64) {
         return put_long(out, value);
     }
     // All eight bytes at once, of which the first `length` stay: there is no loop for the processor to guess the end of.
-    let more = MORE & ((1 << (8 * (length - 1))) - 1);
+    let (word, length) = varint_word(value);
     let end = out.len() + length;
-    out.extend_from_slice(&(spread(value) | more).to_le_bytes());
+    out.extend_from_slice(&word.to_le_bytes());
     out.truncate(end);
+}
+
+/// The bytes of a varint below 2^56 as the lowest ones of a word, and their number.
+#[inline]
+pub const fn varint_word(value: u64) -> (u64, usize) {
+    let length = varint_len(value);
+    (spread(value) | MORE & ((1 << (8 * (length - 1))) - 1), length)
 }
 
 #[cold]
@@ -166,6 +173,10 @@ mod tests {
             let (mut fast, mut slow) = (vec![1], vec![1]);
             put_varint(&mut fast, value >> shift);
             put_long(&mut slow, value >> shift);
+            if value >> shift < 1 << 56 {
+                let (word, length) = varint_word(value >> shift);
+                prop_assert_eq!(&word.to_le_bytes()[..length], &slow[1..]);
+            }
             prop_assert_eq!(fast, slow);
         }
 

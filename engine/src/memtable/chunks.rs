@@ -2,13 +2,14 @@
 //!
 //! Used by the contents of a partition alone, under its lock. A row is named by its place, 32 bits: number of
 //! the chunk and offset in it. The first chunk is small, since most partitions of most tables are; each further one
-//! is twice as large up to 16 KiB. A row that would leave much of a chunk unused has a chunk of its own.
+//! is twice as large up to 16 KiB; such come from the store's pool. A row that would leave much of a chunk unused has a chunk of its own.
 //!
 //! # Not here
 //! Reuse of single holes: rows that were merged away are counted as dead, and the owner rewrites all chunks when
 //! more than half is.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::memtable::pool::Pool;
 
 /// Bits of a place that give the offset in a chunk.
 const OFFSET_BITS: u32 = 14;
@@ -16,17 +17,20 @@ const OFFSET_BITS: u32 = 14;
 const LARGEST: usize = 1 << OFFSET_BITS;
 /// Size of the first chunk, bytes.
 const SMALLEST: usize = 256;
-/// Rows longer than this (bytes) have a chunk of their own.
+/// Rows of this length (bytes) and more have a chunk of their own.
 const LONG: usize = LARGEST / 4;
 /// What the allocator adds to a chunk and the list of chunks keeps of it, bytes.
 const CHUNK_OVERHEAD: usize = size_of::<Vec<u8>>() + 16;
 
 /// Rows of one partition as bytes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Chunks {
+    /// The chunk that is being filled: here, so that the next row finds it at once.
+    open: Vec<u8>,
+    /// Its number; one that no chunk has as long as none is filled.
+    number: usize,
+    /// All chunks by number; an empty one in place of that being filled.
     chunks: Vec<Vec<u8>>,
-    /// The chunk that is being filled.
-    open: usize,
     /// Bytes allocated.
     held: usize,
     /// Bytes of rows, dead ones included.
@@ -35,56 +39,78 @@ pub(super) struct Chunks {
     dead: usize,
 }
 
+impl Default for Chunks {
+    fn default() -> Self {
+        Self { open: Vec::new(), number: usize::MAX, chunks: Vec::new(), held: 0, used: 0, dead: 0 }
+    }
+}
+
 impl Chunks {
     /// Stores `bytes` and returns their place.
     ///
     /// # Errors
     /// `Busy` if the partition's places are used up (4 GiB): the memtable should have been flushed long ago.
     #[inline]
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<u32> {
-        self.used += bytes.len();
-        if let Some(open) = self.chunks.get_mut(self.open)
-            && bytes.len() <= open.capacity() - open.len()
-        {
-            let place = (self.open << OFFSET_BITS | open.len()) as u32;
-            open.extend_from_slice(bytes);
-            return Ok(place);
+    pub(super) fn push(&mut self, bytes: &[u8], pool: &Pool) -> Result<u32> {
+        let offset = self.open.len();
+        if bytes.len() > self.open.capacity() - offset {
+            return self.push_in_new_chunk(bytes, pool);
         }
-        self.push_in_new_chunk(bytes)
+        self.used += bytes.len();
+        self.open.extend_from_slice(bytes);
+        Ok((self.number << OFFSET_BITS | offset) as u32)
     }
 
     #[cold]
-    fn push_in_new_chunk(&mut self, bytes: &[u8]) -> Result<u32> {
+    fn push_in_new_chunk(&mut self, bytes: &[u8], pool: &Pool) -> Result<u32> {
         let number = self.chunks.len();
         if number >= 1 << (u32::BITS - OFFSET_BITS) {
-            self.used -= bytes.len();
             let text = "a partition holds as much in memory as it can";
             return Err(Error::new(ErrorKind::Busy, text).hint("wait for the flush of its memtable"));
         }
-        let long = bytes.len() > LONG;
-        let size = match (long, self.chunks.get(self.open)) {
-            (true, _) => bytes.len(),
-            (false, Some(open)) => (open.capacity() * 2).clamp(SMALLEST, LARGEST).max(bytes.len()),
-            (false, None) => SMALLEST.max(bytes.len()),
+        let size = match bytes.len() {
+            long @ LONG.. => long,
+            length => (self.open.capacity() * 2).clamp(SMALLEST, LARGEST).max(length),
         };
-        let mut chunk = Vec::with_capacity(size);
+        let mut chunk = if size == LARGEST { pool.chunk(size) } else { Vec::with_capacity(size) };
         chunk.extend_from_slice(bytes);
+        self.used += bytes.len();
         self.held += size + CHUNK_OVERHEAD;
         if self.chunks.is_empty() {
             self.chunks.reserve_exact(1);
         }
-        self.chunks.push(chunk);
-        if !long {
-            self.open = number;
+        if bytes.len() >= LONG {
+            self.chunks.push(chunk);
+        } else {
+            self.chunks.push(Vec::new());
+            self.close();
+            (self.open, self.number) = (chunk, number);
         }
         Ok((number << OFFSET_BITS) as u32)
+    }
+
+    /// Puts the chunk that was being filled into its place.
+    fn close(&mut self) {
+        if let Some(place) = self.chunks.get_mut(self.number)
+            && self.open.capacity() > 0
+        {
+            *place = std::mem::take(&mut self.open);
+        }
+    }
+
+    /// Takes out the chunks that a pool keeps; nothing refers to any place any more.
+    pub(super) fn take_chunks(&mut self) -> impl Iterator<Item = Vec<u8>> {
+        self.close();
+        std::mem::take(self).chunks.into_iter().filter(|chunk| chunk.capacity() == LARGEST)
     }
 
     /// The `length` bytes at `place`, `None` for all of its chunk from there on; no bytes if there is no such place.
     #[inline]
     pub(super) fn get(&self, place: u32, length: Option<usize>) -> &[u8] {
         let place = place as usize;
-        let Some(chunk) = self.chunks.get(place >> OFFSET_BITS) else { return &[] };
+        let number = place >> OFFSET_BITS;
+        let chunk = if number == self.number { Some(&self.open) } else { self.chunks.get(number) };
+        let Some(chunk) = chunk else { return &[] };
         let rest = chunk.get(place & (LARGEST - 1)..).unwrap_or(&[]);
         match length {
             Some(length) => rest.get(..length).unwrap_or(&[]),
@@ -118,7 +144,8 @@ mod tests {
         let mut chunks = Chunks::default();
         let lengths = (0..300).chain([4096, 4097, 20_000, 100_000]).chain(0..300);
         let rows: Vec<Vec<u8>> = lengths.map(|length| vec![length as u8; length]).collect();
-        let places: Vec<u32> = rows.iter().map(|row| chunks.push(row).unwrap()).collect();
+        let pool = Pool::new(0);
+        let places: Vec<u32> = rows.iter().map(|row| chunks.push(row, &pool).unwrap()).collect();
         for (row, place) in rows.iter().zip(places) {
             assert_eq!(chunks.get(place, Some(row.len())), row);
         }
@@ -127,9 +154,19 @@ mod tests {
     }
 
     #[test]
+    fn a_long_row_may_be_the_first() {
+        let (mut chunks, pool) = (Chunks::default(), Pool::new(0));
+        let rows = [vec![1; 20_000], vec![2; 30], vec![3; LONG], vec![4; 40]];
+        let places: Vec<u32> = rows.iter().map(|row| chunks.push(row, &pool).unwrap()).collect();
+        for (row, place) in rows.iter().zip(places) {
+            assert_eq!(chunks.get(place, Some(row.len())), row);
+        }
+    }
+
+    #[test]
     fn a_small_partition_takes_one_small_chunk() {
         let mut chunks = Chunks::default();
-        chunks.push(&[1; 80]).unwrap();
+        chunks.push(&[1; 80], &Pool::new(0)).unwrap();
         assert_eq!(chunks.memory_bytes(), SMALLEST + CHUNK_OVERHEAD);
         assert_eq!(chunks.get(1 << OFFSET_BITS, Some(1)), &[] as &[u8], "a place that does not exist");
     }

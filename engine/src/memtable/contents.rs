@@ -12,9 +12,11 @@ use crate::encoding::row::{EncodedRow, Stamp};
 use crate::encoding::row_times::RowTimes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memtable::chunks::Chunks;
+use crate::memtable::entry::{Entry, Probe};
 use crate::memtable::pins::Pins;
+use crate::memtable::pool::Pool;
 use crate::memtable::ranges::RangeLog;
-use crate::memtable::rows::{Entry, Probe, Rows, Spot};
+use crate::memtable::rows::{Rows, Spot};
 use crate::memtable::versions::{encode, group, is_due, merge};
 use crate::model::fragment::RangeTombstone;
 use crate::model::life::Deletion;
@@ -28,6 +30,15 @@ pub(super) struct Contents {
     pub(super) chunks: Chunks,
     /// Most partitions have none of it.
     pub(super) rest: Option<Box<Rest>>,
+}
+
+/// What the partitions of a memtable share.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shared<'a> {
+    /// Who reads as of when.
+    pub(super) pins: &'a Pins,
+    /// Where memory comes from.
+    pub(super) pool: &'a Pool,
 }
 
 /// What a partition has besides rows.
@@ -50,6 +61,11 @@ pub(super) struct StaticVersion {
 }
 
 impl Contents {
+    /// Gives the memory of rows to a pool. Nobody reads the partition any more.
+    pub(super) fn recycle(&mut self, pool: &Pool) {
+        pool.give(self.chunks.take_chunks(), self.rows.take_leaves());
+    }
+
     /// Bytes allocated.
     #[inline]
     pub(super) fn memory_bytes(&self) -> usize {
@@ -70,31 +86,46 @@ impl Contents {
         seq: u64,
         stamp: Stamp,
         row: EncodedRow<'_>,
-        pins: &Pins,
+        shared: Shared<'_>,
         times: &mut RowTimes,
     ) -> Result<bool> {
         row.add_times(stamp, times)?;
+        self.put_row(seq, stamp, row, is_plain(&row, times), shared)
+    }
+
+    /// Takes in a version of a row that is known to be well-formed, and whether it is plain. Returns whether the row is new.
+    ///
+    /// # Errors
+    /// `Busy` if the partition cannot hold more.
+    #[inline]
+    pub(super) fn put_row(
+        &mut self,
+        seq: u64,
+        stamp: Stamp,
+        row: EncodedRow<'_>,
+        plain: bool,
+        shared: Shared<'_>,
+    ) -> Result<bool> {
         let Ok(now) = u32::try_from(stamp.now) else {
             let (stamp, bytes) = encode(&row.decode(stamp)?, stamp);
-            let mut same = RowTimes::NONE;
-            return self.add_row(seq, stamp, EncodedRow::parse(&bytes)?, pins, &mut same);
+            return self.put_row(seq, stamp, EncodedRow::parse(&bytes)?, plain, shared);
         };
-        let seq = self.relative(seq, pins)?;
-        let place = self.chunks.push(row.bytes)?;
-        let mut entry = Entry::new(row, place, seq, stamp.timestamp, now);
-        if is_plain(&row, times) {
-            entry.set_plain();
-        }
+        let seq = self.relative(seq, shared.pins)?;
+        let place = self.chunks.push(row.bytes, shared.pool)?;
         let probe = Probe::new(row.clustering);
-        let spot = self.rows.behind(&probe, &self.chunks);
-        let same = self.rows.before(spot).is_some_and(|other| probe.compare(other, &self.chunks).is_eq());
-        entry.set_same(same);
-        let spot = self.rows.insert(spot, entry);
+        let (spot, same) = self.rows.place(&probe, &self.chunks);
+        let spot = self.rows.make_room(spot, same, shared.pool);
+        self.rows.insert(spot, || {
+            let mut entry = Entry::new(row, place, seq, stamp.timestamp, now);
+            entry.set_plain(plain);
+            entry.set_same(same);
+            entry
+        });
         if same {
             let end = spot.next();
             let count = self.rows.run(end);
             if is_due(count) {
-                self.merge_versions(end, count, pins)?;
+                self.merge_versions(end, count, shared)?;
             }
         }
         Ok(!same)
@@ -136,8 +167,8 @@ impl Contents {
 
     /// Merges those of the `count` versions before `end` that nobody can tell apart.
     #[cold]
-    fn merge_versions(&mut self, end: Spot, count: usize, pins: &Pins) -> Result<()> {
-        let boundaries = pins.boundaries();
+    fn merge_versions(&mut self, end: Spot, count: usize, shared: Shared<'_>) -> Result<()> {
+        let boundaries = shared.pins.boundaries();
         let versions = self.rows.versions(end, count);
         let group = |entry: &Entry| group(self.base + u64::from(entry.seq), &boundaries);
         let mut merged = Vec::new();
@@ -152,14 +183,14 @@ impl Contents {
             let Some(row) = merge(stored)? else { continue };
             dead += versions.iter().map(|entry| entry.bytes(&self.chunks).len()).sum::<usize>();
             let (stamp, bytes) = encode(&row, newest.stamp());
-            let place = self.chunks.push(&bytes)?;
+            let place = self.chunks.push(&bytes, shared.pool)?;
             let row = EncodedRow::parse(&bytes)?;
             merged.push(Entry::new(row, place, newest.seq, stamp.timestamp, stamp.now as u32));
         }
         self.rows.replace(end, count, &merged);
         self.chunks.forget(dead);
         if self.chunks.wants_rewrite() {
-            self.rows.rewrite(&mut self.chunks)?;
+            self.rows.rewrite(&mut self.chunks, shared.pool)?;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@
 //!                                                             statics, deletions of the partition
 //! ```
 //!
-//! In reading order: [`pins`] says as of when readers read; `chunks` and `rows` hold rows, `versions` merges those that
+//! In reading order: [`pins`] says as of when readers read; [`pool`] where memory comes from; `chunks`, `entry` and `rows` hold rows, `versions` merges those that
 //! nobody can tell apart, `ranges` the range deletions; `contents` puts them together, `window` reads them, `plain_rows` hands them on as they are;
 //! [`partition`] is what others see of it, [`shards`] finds partitions, [`writer`] writes, `absorb` puts two together, [`flush`] streams everything.
 //!
@@ -27,7 +27,9 @@
 //! When to flush, and which log positions a memtable covers: its owner knows.
 
 pub mod pins;
+pub mod pool;
 mod chunks;
+mod entry;
 mod rows;
 mod versions;
 mod ranges;
@@ -44,9 +46,11 @@ use crate::encoding::mutation::OpBody;
 use crate::encoding::row::Stamp;
 use crate::encoding::row_times::RowTimes;
 use crate::error::Result;
+use crate::memtable::contents::Shared;
 use crate::memtable::flush::Flush;
 use crate::memtable::partition::MemPartition;
 use crate::memtable::pins::Pins;
+use crate::memtable::pool::Pool;
 use crate::memtable::shards::{InOrder, Partitions};
 use crate::memtable::writer::{MemtableWriter, Recent};
 use crate::model::key::{DecoratedKey, TokenRange};
@@ -59,6 +63,7 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering::Relaxed};
 #[derive(Debug)]
 pub struct Memtable {
     pins: Arc<Pins>,
+    pool: Arc<Pool>,
     created_micros: i64,
     partitions: Partitions,
     recent: Mutex<Recent>,
@@ -73,11 +78,17 @@ pub struct Memtable {
 }
 
 impl Memtable {
-    /// An empty memtable made at `created_micros`, of a store whose readers register in `pins`.
+    /// An empty memtable made at `created_micros`, of a store whose readers register in `pins`; its memory comes from the system.
     pub fn new(pins: Arc<Pins>, created_micros: i64) -> Self {
+        Self::with_pool(pins, Arc::new(Pool::new(0)), created_micros)
+    }
+
+    /// Like [`Memtable::new`], with memory from a pool, to which it goes in the end.
+    pub fn with_pool(pins: Arc<Pins>, pool: Arc<Pool>, created_micros: i64) -> Self {
         let RowTimes { min_timestamp, max_timestamp, min_local, max_local } = RowTimes::NONE;
         Self {
             pins,
+            pool,
             created_micros,
             partitions: Partitions::new(),
             recent: Mutex::default(),
@@ -102,7 +113,12 @@ impl Memtable {
     /// The writing side, locked for one writer.
     #[inline]
     pub fn writer(&self) -> MemtableWriter<'_> {
-        MemtableWriter { table: self, recent: self.recent.lock() }
+        MemtableWriter::new(self, self.recent.lock())
+    }
+
+    #[inline]
+    fn shared(&self) -> Shared<'_> {
+        Shared { pins: &self.pins, pool: &self.pool }
     }
 
     /// The partition with a key.
@@ -154,6 +170,13 @@ impl Memtable {
             min_local: self.min_local.load(Relaxed),
             max_local: self.max_local.load(Relaxed),
         }
+    }
+}
+
+impl Drop for Memtable {
+    fn drop(&mut self) {
+        *self.recent.get_mut() = Recent::default();
+        self.partitions.take_unshared().for_each(|partition| partition.recycle(&self.pool));
     }
 }
 

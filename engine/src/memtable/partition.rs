@@ -12,9 +12,9 @@ use crate::encoding::mutation::OpBody;
 use crate::encoding::row::{EncodedRow, Stamp};
 use crate::encoding::row_times::RowTimes;
 use crate::error::{Error, Result};
-use crate::memtable::contents::Contents;
-use crate::memtable::pins::Pins;
+use crate::memtable::contents::{Contents, Shared};
 use crate::memtable::plain_rows::PlainRows;
+use crate::memtable::pool::Pool;
 use crate::memtable::window::{MOST_ROWS, Window};
 use crate::model::clustering::{Bound, ClusteringRange};
 use crate::model::fragment::{Fragment, RangeBound};
@@ -22,7 +22,6 @@ use crate::model::key::DecoratedKey;
 use crate::model::life::Deletion;
 use crate::model::reconcile::merge_rows;
 use crate::model::row::Row;
-use crate::model::token::Token;
 use parking_lot::RwLock;
 
 /// A partition as one memtable knows it.
@@ -59,8 +58,13 @@ impl MemPartition {
 
     /// Whether it is the partition with this key.
     #[inline]
-    pub(super) fn is(&self, token: Token, key: &[u8]) -> bool {
-        self.key.token == token && *self.key.key == *key
+    pub(super) fn is(&self, key: &[u8]) -> bool {
+        *self.key.key == *key
+    }
+
+    /// Gives its memory to a pool. Nobody reads it any more.
+    pub(super) fn recycle(mut self, pool: &Pool) {
+        self.contents.get_mut().recycle(pool);
     }
 
     /// The partition's key.
@@ -75,20 +79,20 @@ impl MemPartition {
         seq: u64,
         stamp: Stamp,
         body: &OpBody<'_>,
-        pins: &Pins,
+        shared: Shared<'_>,
         change: &mut Change,
     ) -> Result<bool> {
         let mut contents = self.contents.write();
         change.memory.0 = contents.memory_bytes();
         let times = &mut change.times;
         let result = match body {
-            OpBody::Row(row) => contents.add_row(seq, stamp, *row, pins, times),
-            OpBody::Static(row) => contents.add_static(seq, stamp, row.bytes, pins).map(|of_row| {
+            OpBody::Row(row) => contents.add_row(seq, stamp, *row, shared, times),
+            OpBody::Static(row) => contents.add_static(seq, stamp, row.bytes, shared.pins).map(|of_row| {
                 *times = of_row;
                 false
             }),
             OpBody::Partition(deletion) => {
-                contents.delete(seq, *deletion, pins);
+                contents.delete(seq, *deletion, shared.pins);
                 times.add(deletion.timestamp, deletion.local);
                 Ok(false)
             }
@@ -96,13 +100,30 @@ impl MemPartition {
                 Err(Error::malformed("a range's bounds are wrong"))
             }
             OpBody::Range(range) => {
-                contents.delete_range(seq, range.clone(), pins);
+                contents.delete_range(seq, range.clone(), shared.pins);
                 times.add(range.deletion.timestamp, range.deletion.local);
                 Ok(false)
             }
         };
         change.memory.1 = contents.memory_bytes();
         result
+    }
+
+    /// Takes in a row that is known to be well-formed, and whether it is plain. Returns whether the row is new, and the bytes that
+    /// are held now beyond those before (wrapping around for fewer).
+    #[inline]
+    pub(super) fn put_row(
+        &self,
+        seq: u64,
+        stamp: Stamp,
+        row: EncodedRow<'_>,
+        plain: bool,
+        shared: Shared<'_>,
+    ) -> Result<(bool, usize)> {
+        let mut contents = self.contents.write();
+        let before = contents.memory_bytes();
+        let is_new = contents.put_row(seq, stamp, row, plain, shared)?;
+        Ok((is_new, contents.memory_bytes().wrapping_sub(before)))
     }
 
     /// The deletion of the whole partition, if there is one.

@@ -1,6 +1,6 @@
 //! The order of a partition's rows: fixed-size entries in leaves that grow at either end.
 //!
-//! An [`Entry`] says where a version of a row stands (its first clustering bytes as a number), when it was written, and
+//! An `Entry` says where a version of a row stands (its first clustering bytes as a number), when it was written, and
 //! where its bytes are. Entries are sorted by clustering, versions of one row by arrival. They live in leaves of about
 //! a hundred, rings (`VecDeque`) in which the front is as cheap as the back: steady ingest appends to the last leaf
 //! of an ascending table and puts in front of the first leaf of a descending one. Late rows and random order cost
@@ -11,8 +11,9 @@
 //! 2. An entry's `is_same` holds if and only if the entry before it is of the same row.
 //! 3. `Leaf::first` equals the leaf's first entry.
 
-use crate::encoding::row::{EncodedRow, Stamp};
 use crate::memtable::chunks::Chunks;
+use crate::memtable::entry::{BoundProbe, Entry, Probe};
+use crate::memtable::pool::Pool;
 use crate::model::clustering::Bound;
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -22,139 +23,8 @@ use std::collections::VecDeque;
 const FULL: usize = 120;
 /// Entries at which a leaf is split.
 const SPLIT: usize = 192;
-/// Entries up to which a leaf's memory doubles; beyond it grows in small steps.
-const DOUBLING: usize = 128;
-/// Length that says: all of the chunk.
-const WHOLE_CHUNK: u32 = (1 << 22) - 1;
-const PLAIN: u32 = 1 << 22;
-const SAME: u32 = 1 << 23;
-/// Clustering bytes that an entry holds: one, and eight as a number.
-const HELD: usize = 9;
-
-/// One version of one row.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
-    /// Bytes 1 to 8 of the clustering, big-endian, zeros where it is shorter. Byte 0 is the first component's head,
-    /// nearly always the same, so that these are a whole timestamp.
-    prefix: u64,
-    timestamp: i64,
-    /// Sequence number, counted from the partition's base.
-    pub(super) seq: u32,
-    now: u32,
-    place: u32,
-    /// Byte 0 of the clustering (8 bits), `SAME` and `PLAIN` (a bit each), length of the row (22 bits).
-    meta: u32,
-}
-
-impl Entry {
-    /// An entry for a row stored at `place`. `now` is the stamp's second, which fits in 32 bits.
-    #[inline]
-    pub(super) fn new(row: EncodedRow<'_>, place: u32, seq: u32, timestamp: i64, now: u32) -> Self {
-        let (head, prefix) = split(row.clustering);
-        let length = u32::try_from(row.bytes.len()).unwrap_or(WHOLE_CHUNK).min(WHOLE_CHUNK);
-        Self { prefix, timestamp, seq, now, place, meta: u32::from(head) << 24 | length }
-    }
-
-    /// The times of its batch.
-    #[inline]
-    pub(super) fn stamp(&self) -> Stamp {
-        Stamp { timestamp: self.timestamp, now: i64::from(self.now) }
-    }
-
-    /// Whether the entry before it is of the same row.
-    #[inline]
-    pub(super) fn is_same(&self) -> bool {
-        self.meta & SAME != 0
-    }
-
-    /// Whether the row is known to be plain ([`is_plain`](crate::encoding::plain::is_plain)).
-    #[inline]
-    pub(super) fn is_plain(&self) -> bool {
-        self.meta & PLAIN != 0
-    }
-
-    /// Says that the row is plain.
-    #[inline]
-    pub(super) fn set_plain(&mut self) {
-        self.meta |= PLAIN;
-    }
-
-    pub(super) fn set_same(&mut self, same: bool) {
-        self.meta = if same { self.meta | SAME } else { self.meta & !SAME };
-    }
-
-    /// The encoded row.
-    #[inline]
-    pub(super) fn bytes<'a>(&self, chunks: &'a Chunks) -> &'a [u8] {
-        let length = self.meta & WHOLE_CHUNK;
-        chunks.get(self.place, (length != WHOLE_CHUNK).then_some(length as usize))
-    }
-
-    /// Its clustering. What is stored was parsed before, so that there always is one.
-    #[inline]
-    pub(super) fn clustering<'a>(&self, chunks: &'a Chunks) -> &'a [u8] {
-        EncodedRow::parse(self.bytes(chunks)).map_or(&[], |row| row.clustering)
-    }
-
-    #[inline]
-    fn held(&self) -> (u8, u64) {
-        ((self.meta >> 24) as u8, self.prefix)
-    }
-}
-
-#[inline]
-fn split(clustering: &[u8]) -> (u8, u64) {
-    if let Some(&[head, rest @ ..]) = clustering.first_chunk::<HELD>() {
-        return (head, u64::from_be_bytes(rest));
-    }
-    let mut bytes = [0; HELD];
-    bytes[..clustering.len()].copy_from_slice(clustering);
-    let [head, rest @ ..] = bytes;
-    (head, u64::from_be_bytes(rest))
-}
-
-/// A clustering to look for.
-#[derive(Clone, Copy)]
-pub(super) struct Probe<'a> {
-    held: (u8, u64),
-    clustering: &'a [u8],
-}
-
-impl<'a> Probe<'a> {
-    #[inline]
-    pub(super) fn new(clustering: &'a [u8]) -> Self {
-        Self { held: split(clustering), clustering }
-    }
-
-    /// How an entry stands to the clustering.
-    #[inline]
-    pub(super) fn compare(&self, entry: &Entry, chunks: &Chunks) -> Ordering {
-        entry.held().cmp(&self.held).then_with(|| entry.clustering(chunks).cmp(self.clustering))
-    }
-}
-
-/// A bound to look for.
-struct BoundProbe<'a> {
-    held: (u8, u64),
-    bound: &'a Bound,
-}
-
-impl BoundProbe<'_> {
-    #[inline]
-    fn is_after(&self, entry: &Entry, chunks: &Chunks) -> bool {
-        let prefix = self.bound.prefix();
-        if prefix.is_empty() {
-            return self.bound.is_after();
-        }
-        match entry.held().cmp(&self.held) {
-            // What begins with the prefix, filled up with zeros, is not less than it.
-            Ordering::Less => true,
-            Ordering::Greater if prefix.len() >= HELD => false,
-            _ => self.bound.cmp_row(entry.clustering(chunks)) == Ordering::Greater,
-        }
-    }
-}
-
+/// Entries for which a full leaf has room. Up to here its memory doubles; beyond it grows in small steps.
+const USUAL: usize = 128;
 #[derive(Debug)]
 struct Leaf {
     first: Entry,
@@ -182,11 +52,30 @@ pub(super) struct Rows {
     leaves: VecDeque<Leaf>,
     /// Bytes allocated for entries.
     held: usize,
+    /// The last entry at either end came to the front: the next one probably will, too.
+    grows_at_front: bool,
 }
 
 impl Rows {
-    /// The place behind all versions of `probe`'s row and all rows before it.
+    /// Where the next version of `probe`'s row goes, behind all that it has; and whether it has any.
     #[inline]
+    pub(super) fn place(&self, probe: &Probe<'_>, chunks: &Chunks) -> (Spot, bool) {
+        // Steady ingest is one comparison away.
+        if self.grows_at_front {
+            let first = self.leaves.front().map(|leaf| &leaf.first);
+            if first.is_some_and(|first| probe.compare(first, chunks).is_gt()) {
+                return (Spot { leaf: 0, at: 0 }, false);
+            }
+        } else if let Some(leaf) = self.leaves.back()
+            && leaf.entries.back().is_some_and(|last| probe.compare(last, chunks).is_lt())
+        {
+            return (Spot { leaf: self.leaves.len() - 1, at: leaf.entries.len() }, false);
+        }
+        let spot = self.behind(probe, chunks);
+        (spot, self.before(spot).is_some_and(|other| probe.compare(other, chunks).is_eq()))
+    }
+
+    /// The place behind all versions of `probe`'s row and all rows before it.
     pub(super) fn behind(&self, probe: &Probe<'_>, chunks: &Chunks) -> Spot {
         self.find(|entry| probe.compare(entry, chunks) != Ordering::Greater)
     }
@@ -194,7 +83,7 @@ impl Rows {
     /// The place of a bound.
     #[inline]
     pub(super) fn bound(&self, bound: &Bound, chunks: &Chunks) -> Spot {
-        let probe = BoundProbe { held: split(bound.prefix()), bound };
+        let probe = BoundProbe::new(bound);
         self.find(|entry| probe.is_after(entry, chunks))
     }
 
@@ -223,52 +112,79 @@ impl Rows {
         self.leaves.get(spot.leaf)?.entries.get(spot.at.checked_sub(1)?)
     }
 
-    /// Puts `entry` at `spot`, which is behind its row's other versions. Returns the place before it.
-    #[inline(always)] // as below
-    pub(super) fn insert(&mut self, spot: Spot, entry: Entry) -> Spot {
-        let Some(leaf) = self.leaves.get_mut(spot.leaf) else { return self.new_leaf(spot.leaf, entry) };
-        let length = leaf.entries.len();
-        if length >= FULL {
-            let outermost = spot.at == 0 && spot.leaf == 0
-                || spot.at == length && spot.leaf + 1 == self.leaves.len() && !entry.is_same();
-            if outermost {
-                return self.new_leaf(if spot.at == 0 { 0 } else { spot.leaf + 1 }, entry);
-            }
-            if length >= SPLIT {
-                let spot = self.split(spot);
-                return self.insert_in_leaf(spot, entry);
-            }
+    /// Makes room for an entry at `spot`, which is behind its row's other versions (`same` if it has any). Returns the place for
+    /// [`Rows::insert`], which has to follow at once: a new leaf is empty until then.
+    #[inline]
+    pub(super) fn make_room(&mut self, spot: Spot, same: bool, pool: &Pool) -> Spot {
+        match self.leaves.get(spot.leaf) {
+            Some(leaf) if leaf.entries.len() < leaf.entries.capacity().min(FULL) => spot,
+            _ => self.make_more_room(spot, same, pool),
         }
-        self.insert_in_leaf(spot, entry)
-    }
-
-    #[inline(always)] // so that the entry goes from registers to its place, not through memory
-    fn insert_in_leaf(&mut self, spot: Spot, entry: Entry) -> Spot {
-        let leaf = &mut self.leaves[spot.leaf];
-        let capacity = leaf.entries.capacity();
-        if leaf.entries.len() == capacity {
-            // Beyond its usual size a leaf holds late rows, or the many versions of one row.
-            let more = if capacity < DOUBLING { capacity.max(4) } else { (capacity / 8).max(16) };
-            leaf.entries.reserve_exact(more);
-            self.held += (leaf.entries.capacity() - capacity) * size_of::<Entry>();
-        }
-        if spot.at == 0 {
-            leaf.first = entry;
-            leaf.entries.push_front(entry);
-        } else if spot.at == leaf.entries.len() {
-            leaf.entries.push_back(entry);
-        } else {
-            leaf.entries.insert(spot.at, entry);
-        }
-        spot
     }
 
     #[cold]
-    fn new_leaf(&mut self, at: usize, entry: Entry) -> Spot {
-        let capacity = if self.leaves.is_empty() { 4 } else { 32 };
-        let mut entries = VecDeque::with_capacity(capacity);
-        entries.push_back(entry);
-        self.add_leaf(at, Leaf { first: entry, entries });
+    fn make_more_room(&mut self, mut spot: Spot, same: bool, pool: &Pool) -> Spot {
+        let Some(leaf) = self.leaves.get(spot.leaf) else { return self.new_leaf(spot.leaf, pool) };
+        let length = leaf.entries.len();
+        if length >= FULL {
+            let outermost = spot.at == 0 && spot.leaf == 0
+                || spot.at == length && spot.leaf + 1 == self.leaves.len() && !same;
+            if outermost {
+                return self.new_leaf(if spot.at == 0 { 0 } else { spot.leaf + 1 }, pool);
+            }
+            if length >= SPLIT {
+                spot = self.split(spot);
+            }
+        }
+        self.grow(spot.leaf, pool);
+        spot
+    }
+
+    /// Puts the entry that `make` makes before `spot`, where there is room. It is made where it stays: a copy right behind
+    /// its making would wait for it.
+    #[inline(always)]
+    pub(super) fn insert(&mut self, spot: Spot, make: impl Fn() -> Entry) {
+        let last = spot.leaf + 1 == self.leaves.len();
+        let leaf = &mut self.leaves[spot.leaf];
+        if spot.at == 0 {
+            leaf.first = make();
+            leaf.entries.push_front(make());
+            self.grows_at_front = spot.leaf == 0;
+        } else if spot.at == leaf.entries.len() {
+            leaf.entries.push_back(make());
+            self.grows_at_front &= !last;
+        } else {
+            leaf.entries.insert(spot.at, make());
+        }
+    }
+
+    /// Sees to it that a leaf has room for one more.
+    fn grow(&mut self, leaf: usize, pool: &Pool) {
+        let entries = &mut self.leaves[leaf].entries;
+        let before = entries.capacity();
+        if entries.len() < before {
+            return;
+        }
+        if before * 2 == USUAL {
+            let mut usual = pool.leaf(USUAL);
+            usual.extend(entries.drain(..));
+            *entries = usual;
+        } else {
+            // Beyond its usual size a leaf holds late rows, or the many versions of one row.
+            entries.reserve_exact(if before < USUAL { before.max(4) } else { (before / 8).max(16) });
+        }
+        self.held += (entries.capacity() - before) * size_of::<Entry>();
+    }
+
+    /// An empty leaf, whose first entry is to follow.
+    fn new_leaf(&mut self, at: usize, pool: &Pool) -> Spot {
+        let entries = match self.leaves.len() {
+            0 => VecDeque::with_capacity(4),
+            1 => VecDeque::with_capacity(32),
+            // Who has filled two fills more.
+            _ => pool.leaf(USUAL),
+        };
+        self.add_leaf(at, Leaf { first: Entry::default(), entries });
         Spot { leaf: at, at: 0 }
     }
 
@@ -283,6 +199,12 @@ impl Rows {
         self.held += (self.leaves.capacity() - before) * size_of::<Leaf>();
     }
 
+    /// Takes out the leaves that a pool keeps, and the rest with them.
+    pub(super) fn take_leaves(&mut self) -> impl Iterator<Item = VecDeque<Entry>> {
+        let leaves = std::mem::take(self).leaves.into_iter().map(|leaf| leaf.entries);
+        leaves.filter(|entries| entries.capacity() == USUAL)
+    }
+
     /// Splits the leaf of `spot` between two rows near its middle, if it has two; returns the place that is now `spot`.
     #[cold]
     fn split(&mut self, spot: Spot) -> Spot {
@@ -294,7 +216,7 @@ impl Rows {
         };
         let before = entries.capacity();
         let moved = entries.split_off(middle);
-        entries.shrink_to(DOUBLING);
+        entries.shrink_to(USUAL);
         self.held -= (before - entries.capacity()) * size_of::<Entry>();
         let Some(&first) = moved.front() else { return spot };
         self.add_leaf(spot.leaf + 1, Leaf { first, entries: moved });
@@ -348,10 +270,11 @@ impl Rows {
     ///
     /// # Errors
     /// As [`Chunks::push`]; nothing has changed then.
-    pub(super) fn rewrite(&mut self, chunks: &mut Chunks) -> crate::error::Result<()> {
+    pub(super) fn rewrite(&mut self, chunks: &mut Chunks, pool: &Pool) -> crate::error::Result<()> {
         let mut fresh = Chunks::default();
         let entries = self.leaves.iter().flat_map(|leaf| &leaf.entries);
-        let places = entries.map(|entry| fresh.push(entry.bytes(chunks))).collect::<Result<Vec<_>, _>>()?;
+        let places =
+            entries.map(|entry| fresh.push(entry.bytes(chunks), pool)).collect::<Result<Vec<_>, _>>()?;
         let mut places = places.into_iter();
         self.for_each_mut(|entry| entry.place = places.next().unwrap_or(entry.place));
         *chunks = fresh;

@@ -1,7 +1,7 @@
 //! Rows in and out of order, over versions.
 
 use super::*;
-use crate::encoding::row::encode_row;
+use crate::encoding::row::{EncodedRow, Stamp, encode_row};
 use crate::model::bytes::Bytes;
 use crate::model::clustering::Clustering;
 use crate::model::row::Row;
@@ -19,14 +19,19 @@ impl Index {
     fn add(&mut self, clustering: &[u8]) {
         let mut bytes = Vec::new();
         encode_row(&Row::new(Clustering::new(Bytes::new(clustering))), Stamp::default(), &mut bytes);
-        let place = self.chunks.push(&bytes).unwrap();
+        let pool = Pool::new(0);
+        let place = self.chunks.push(&bytes, &pool).unwrap();
         let row = EncodedRow::parse(&bytes).unwrap();
-        let mut entry = Entry::new(row, place, self.count, 0, 0);
         let probe = Probe::new(clustering);
-        let spot = self.rows.behind(&probe, &self.chunks);
-        let before = self.rows.before(spot);
-        entry.set_same(before.is_some_and(|other| probe.compare(other, &self.chunks).is_eq()));
-        self.rows.insert(spot, entry);
+        let (spot, same) = self.rows.place(&probe, &self.chunks);
+        assert_eq!(spot, self.rows.behind(&probe, &self.chunks), "the short way leads to the same place");
+        let spot = self.rows.make_room(spot, same, &pool);
+        let count = self.count;
+        self.rows.insert(spot, || {
+            let mut entry = Entry::new(row, place, count, 0, 0);
+            entry.set_same(same);
+            entry
+        });
         self.count += 1;
         let place = self.model.partition_point(|other| other[..] <= *clustering);
         self.model.insert(place, clustering.to_vec());

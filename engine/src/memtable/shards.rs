@@ -136,6 +136,15 @@ impl Partitions {
         Arc::clone(&sorted)
     }
 
+    /// All partitions that nobody else holds on to, in no order. None is left.
+    pub(super) fn take_unshared(&mut self) -> impl Iterator<Item = MemPartition> {
+        self.shards.iter_mut().for_each(|shard| *shard.get_mut() = Shard::default());
+        let fresh = std::mem::take(self.fresh.get_mut());
+        // Whoever still walks over the sorted ones keeps all of them.
+        let sorted = Arc::into_inner(std::mem::take(self.sorted.get_mut())).unwrap_or_default();
+        fresh.into_iter().chain(sorted).filter_map(Arc::into_inner)
+    }
+
     /// The partitions of a range of tokens that come after `after`, in token order.
     pub(super) fn range(&self, tokens: TokenRange, after: Option<&DecoratedKey>) -> InOrder {
         let all = self.sorted();

@@ -96,6 +96,36 @@ fn values(fragments: &[Fragment]) -> Vec<Vec<u8>> {
 }
 
 #[test]
+fn memory_goes_round_unless_a_reader_holds_on_to_it() {
+    let (pins, pool) = (Arc::new(Pins::new(Arc::default())), Arc::new(Pool::new(1 << 20)));
+    let fill = || {
+        let table = Memtable::with_pool(Arc::clone(&pins), Arc::clone(&pool), 0);
+        for i in 0..2000u64 {
+            let mut bytes = Vec::new();
+            encode_row(&row(i, 1, &i.to_be_bytes()), stamp(1), &mut bytes);
+            let row = EncodedRow::parse(&bytes).unwrap();
+            let key: &[u8] = if i % 2 == 0 { b"a" } else { b"b" };
+            table.apply(i + 1, stamp(1), key, Token::of(key), &OpBody::Row(row)).unwrap();
+        }
+        table
+    };
+    let table = fill();
+    let (rows, held) = (read(&table.get(Token::of(b"a"), b"a").unwrap(), u64::MAX), table.memory_bytes());
+    assert_eq!((rows.len(), pool.free_bytes()), (1000, 0));
+    drop(table);
+    let free = pool.free_bytes();
+    assert!(free > held / 3 && free <= held, "{free} of {held} bytes are kept");
+
+    let again = fill();
+    assert_eq!((pool.free_bytes(), again.memory_bytes()), (0, held), "the same memory serves again");
+    let reader = again.get(Token::of(b"a"), b"a").unwrap();
+    assert_eq!(read(&reader, u64::MAX), rows);
+    drop(again);
+    assert!(pool.free_bytes() < free, "a reader keeps its partition");
+    assert_eq!(read(&reader, u64::MAX), rows);
+}
+
+#[test]
 fn a_row_overwritten_for_ever_stays_small_and_an_old_reader_keeps_its_version() {
     let store = Store::new();
     let mut early = None;

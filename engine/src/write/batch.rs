@@ -5,18 +5,20 @@
 //! own share the commit's. A statement that is refused leaves the batch as it was.
 
 use crate::encoding::bind;
-use crate::encoding::mutation::BatchEncoder;
+use crate::encoding::mutation_encoder::BatchEncoder;
 use crate::encoding::range::KeyRange;
-use crate::encoding::row::{RowEncoder, RowHead};
+use crate::encoding::row::{Place, RowEncoder, RowHead};
 use crate::error::{Error, Result};
 use crate::model::arg::Arg;
-use crate::model::cell::{Cell, ColumnId};
+use crate::model::bytes::Bytes;
+use crate::model::cell::Cell;
 use crate::model::clustering::{Clustering, ClusteringRange};
 use crate::model::life::Deletion;
-use crate::model::row::{Complex, Row};
+use crate::model::row::Row;
 use crate::model::schema::{Column, ColumnKind, TableId, TableSchema};
 use crate::model::types::CqlType;
 use crate::write::collection;
+use crate::write::statement::{by_name, check_order, in_column, tombstones, unknown};
 use crate::write::times::With;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -266,7 +268,7 @@ impl WriteBatch {
         cells: impl FnOnce(&mut RowEncoder<'_>) -> Result<()>,
     ) -> Result<()> {
         self.note(table);
-        self.encoder.row_with(table.id, key, false, clustering, head, cells)
+        self.encoder.row_with(table.id, key, false, Place::of(clustering), head, cells)
     }
 
     /// Deletes a partition by its serialised key; `None` takes the commit's times.
@@ -327,7 +329,7 @@ impl WriteBatch {
         let checkpoint = self.encoder.checkpoint();
         let written = self.write_parts(table, args, with, marker);
         if written.is_err() {
-            self.encoder.rollback(checkpoint);
+            self.encoder.rollback(&checkpoint);
         }
         written
     }
@@ -364,29 +366,38 @@ impl WriteBatch {
                 .any(|(i, c)| c.kind == ColumnKind::Regular && !arg(i).is_unset());
         if !only_statics {
             let parts = table.placed_clustering().map(|(column, place)| (column, arg(place)));
-            let clustering = bind::clustering_parts(table, parts, &mut self.scratch)?;
+            let raw = bind::clustering_bytes(table, parts, &mut self.scratch)?;
             let columns = table.declared().zip(args).filter(|(c, _)| c.kind == ColumnKind::Regular);
-            self.put_columns(table, columns, &clustering, false, &head)?;
+            self.put_columns(table, columns, raw, false, &head)?;
         }
         if statics_given {
             head.marker = false;
             let columns = table.declared().zip(args).filter(|(c, _)| c.kind == ColumnKind::Static);
-            self.put_columns(table, columns, &Clustering::EMPTY, true, &head)?;
+            self.scratch.clear();
+            self.put_columns(table, columns, None, true, &head)?;
         }
         Ok(())
     }
 
+    /// Writes columns of the row whose clustering is in `self.scratch`, and as given in `raw` where need be.
     #[inline]
     fn put_columns<'t, 'a: 't>(
         &mut self,
         table: &TableSchema,
         columns: impl Iterator<Item = (&'t Column, &'t Arg<'a>)> + Clone,
-        clustering: &Clustering,
+        raw: Option<Vec<u8>>,
         is_static: bool,
         head: &RowHead,
     ) -> Result<()> {
-        if columns.clone().any(|(column, arg)| column.ty.is_multicell() && !arg.is_unset()) {
-            let row = self.row_with_collections(table, columns, clustering, head)?;
+        if columns.clone().any(|(column, arg)| {
+            !matches!(arg, Arg::Double(_) | Arg::Int(_) | Arg::Unset) && column.ty.is_multicell()
+        }) {
+            let order = Bytes::new(&self.scratch);
+            let clustering = match raw {
+                Some(raw) => Clustering::with_raw(order, raw.into()),
+                None => Clustering::new(order),
+            };
+            let row = self.row_with_collections(table, columns, &clustering, head)?;
             self.encoder.row(table.id, &self.key, is_static, &row);
             return Ok(());
         }
@@ -396,10 +407,14 @@ impl WriteBatch {
                 match (arg, &column.ty) {
                     (Arg::Unset, _) => {}
                     (Arg::Null, _) => row.tombstone(column.id),
-                    // The usual numbers go without the detour over a buffer.
+                    // The usual values go without the detour over a buffer.
                     (Arg::Double(v), CqlType::Double) => row.eight(column.id, v.to_be_bytes()),
                     (Arg::Int(v), CqlType::Bigint) => row.eight(column.id, v.to_be_bytes()),
+                    (Arg::Int(v), CqlType::Int) if i32::try_from(*v).is_ok() => {
+                        row.four(column.id, (*v as i32).to_be_bytes());
+                    }
                     (Arg::Float(v), CqlType::Float) => row.four(column.id, v.to_be_bytes()),
+                    (Arg::Text(v), CqlType::Text) => row.value(column.id, v.as_bytes()),
                     _ => {
                         wire.clear();
                         arg.put_wire(&column.ty, wire).map_err(|e| in_column(table, column, &e))?;
@@ -409,7 +424,8 @@ impl WriteBatch {
             }
             Ok(())
         };
-        self.encoder.row_with(table.id, &self.key, is_static, clustering, head, cells)
+        let place = Place { order: &self.scratch, raw: raw.as_deref() };
+        self.encoder.row_with(table.id, &self.key, is_static, place, head, cells)
     }
 
     fn row_with_collections<'t, 'a: 't>(
@@ -444,52 +460,4 @@ impl WriteBatch {
         }
         Ok(row)
     }
-}
-
-/// Refuses a row whose parts are not in the order that the encoding relies on.
-fn check_order(row: &Row) -> Result<()> {
-    let cells = row.cells.windows(2).all(|pair| pair[0].0 < pair[1].0);
-    let complex = row.complex.windows(2).all(|pair| pair[0].column < pair[1].column);
-    let mut elements = row.complex.iter().map(|complex| &complex.cells);
-    if cells && complex && elements.all(|cells| cells.windows(2).all(|pair| pair[0].0 < pair[1].0)) {
-        return Ok(());
-    }
-    Err(Error::invalid("a row's columns or a collection's elements are out of order or come twice"))
-}
-
-/// A row of tombstones for `columns`, which come by ascending id.
-fn tombstones<'a>(
-    clustering: Clustering,
-    columns: impl Iterator<Item = &'a Column>,
-    deletion: Deletion,
-) -> Row {
-    let mut row = Row::new(clustering);
-    let cell = |id: ColumnId| (id, Cell::tombstone(deletion.timestamp, deletion.local));
-    for column in columns {
-        match column.ty.is_multicell() {
-            true => {
-                row.complex.push(Complex { column: column.id, deletion: Some(deletion), cells: Vec::new() })
-            }
-            false => row.cells.push(cell(column.id)),
-        }
-    }
-    row
-}
-
-fn by_name<'a>(table: &TableSchema, columns: &[(&str, Arg<'a>)]) -> Result<Vec<Arg<'a>>> {
-    let mut args = vec![Arg::Unset; table.columns().len()];
-    for (name, arg) in columns {
-        let place = table.declared().position(|c| c.name == *name);
-        args[place.ok_or_else(|| unknown(table, name))?] = arg.clone();
-    }
-    Ok(args)
-}
-
-fn unknown(table: &TableSchema, name: &str) -> Error {
-    Error::not_found(format!("Undefined column name {name} in table {}", table.full_name()))
-        .hint(table.column_list())
-}
-
-fn in_column(table: &TableSchema, column: &Column, error: &Error) -> Error {
-    Error::invalid(format!("column {}: {}", column.name, error.message())).in_table(table.full_name())
 }

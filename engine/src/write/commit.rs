@@ -27,14 +27,15 @@
 
 use crate::commitlog::{CommitLog, Logged};
 use crate::encoding::mutation::BatchReader;
+use crate::encoding::mutation_encoder::BatchEncoder;
 use crate::encoding::row::Stamp;
 use crate::env::UniqueMicros;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memtable::Memtable;
 use crate::memtable::pins::Pins;
+use crate::memtable::pool::Pool;
 use crate::memtable::writer::MemtableWriter;
 use crate::model::position::LogPosition;
-use crate::model::schema::TableId;
 use crate::model::token::Token;
 use crate::options::SyncMode;
 use crate::view::TableView;
@@ -67,6 +68,8 @@ pub struct Committer {
     pub pins: Arc<Pins>,
     /// Memory of memtables.
     pub budget: Arc<Budget>,
+    /// Memory of memtables that were flushed.
+    pub pool: Arc<Pool>,
     /// Whether writes are taken.
     pub health: Arc<Health>,
     /// Sealed memtables on their way to files.
@@ -118,6 +121,7 @@ impl Committer {
             tables: parts.tables,
             pins: parts.pins,
             budget: Arc::new(Budget::new(parts.memtable_bytes)),
+            pool: Arc::new(Pool::new(parts.memtable_bytes / 2)),
             health: Arc::new(Health::default()),
             queue: Arc::new(FlushQueue::default()),
         }
@@ -149,7 +153,7 @@ impl Committer {
         }
         let drawn = self.stamps.next_micros();
         let stamp = Stamp { timestamp: client.unwrap_or(drawn), now: drawn.div_euclid(1_000_000) };
-        encoder.set_stamp(stamp);
+        let stamp = encoder.set_stamp(stamp);
         if let Some(log) = &self.log {
             state.written = log.append(encoder.bytes(), encoder.tables())?;
         }
@@ -161,7 +165,7 @@ impl Committer {
             .filter(|(_, view)| view.active.is_empty())
             .for_each(|(table, _)| table.set_first_write(self.seconds_open()));
         let before: usize = views.iter().map(|(_, view)| view.active.memory_bytes()).sum();
-        apply(encoder.bytes(), seq, &views).map_err(|error| self.health.stop(&error))?;
+        apply(encoder, seq, stamp, &views).map_err(|error| self.health.stop(&error))?;
         let after: usize = views.iter().map(|(_, view)| view.active.memory_bytes()).sum();
         self.budget.resize(before, after);
         if self.sync != SyncMode::Batch {
@@ -315,6 +319,11 @@ impl Committer {
         during(state.written)
     }
 
+    /// An empty memtable for a table of this store.
+    pub(crate) fn new_memtable(&self, created_micros: i64) -> Arc<Memtable> {
+        Arc::new(Memtable::with_pool(Arc::clone(&self.pins), Arc::clone(&self.pool), created_micros))
+    }
+
     fn seal_largest(&self, state: &State) {
         let largest = self.tables.all().into_iter().max_by_key(|table| table.view().active.memory_bytes());
         if let Some(table) = largest {
@@ -329,7 +338,7 @@ impl Committer {
         }
         let memtable = Arc::clone(&view.active);
         let bytes = memtable.memory_bytes();
-        let fresh = Arc::new(Memtable::new(Arc::clone(&self.pins), self.stamps.now_micros()));
+        let fresh = self.new_memtable(self.stamps.now_micros());
         table.set_first_write(i64::MAX);
         table.change(|view| {
             let mut sealed = view.sealed.clone();
@@ -350,30 +359,32 @@ fn dropped_meanwhile(view: &TableView) -> Error {
         .hint("fill the batch again from the table's definition as it is now")
 }
 
-/// Applies the operations of an encoded batch to the active memtables of `views`.
+/// Applies the operations of a batch to the active memtables of `views`, one for each of its tables.
 ///
 /// # Errors
-/// `Corrupt` for bytes that are no batch; `NotFound` for a table that is not among `views`.
-pub fn apply(bytes: &[u8], seq: u64, views: &[(Arc<TableState>, Arc<TableView>)]) -> Result<()> {
-    let reader = BatchReader::new(bytes)?;
-    let stamp = reader.stamp();
-    let mut last: (&[u8], Token) = (&[], Token::of(&[]));
-    let mut writer: Option<(TableId, MemtableWriter<'_>)> = None;
-    for op in reader {
-        let op = op?;
-        if !std::ptr::eq(last.0, op.key) {
-            last = (op.key, Token::of(op.key));
-        }
+/// `Busy` if a partition can hold no more.
+fn apply(
+    batch: &BatchEncoder,
+    seq: u64,
+    stamp: Stamp,
+    views: &[(Arc<TableState>, Arc<TableView>)],
+) -> Result<()> {
+    let mut writer: Option<(usize, MemtableWriter<'_>)> = None;
+    for mark in batch.marks() {
+        let (table, key) = batch.marked_key(mark);
         let (_, writer) = match &mut writer {
-            Some(writer) if writer.0 == op.table => writer,
+            Some(writer) if writer.0 == table => writer,
             other => {
-                let view = views.iter().find(|(table, _)| table.id() == op.table);
-                let none = || Error::not_found(format!("table number {} does not exist", op.table.0));
-                let (_, view) = view.ok_or_else(none)?;
-                other.insert((op.table, view.active.writer()))
+                *other = None; // counts before the next one begins, which may be of the same memtable again
+                let fresh = views[table].1.active.writer();
+                fresh.note_times(&batch.times(table));
+                other.insert((table, fresh))
             }
         };
-        writer.apply(seq, stamp, op.key, last.1, &op.body)?;
+        match batch.marked_row(mark) {
+            Some((row, plain)) => writer.put_row(seq, stamp, key, row, plain)?,
+            None => writer.apply(seq, stamp, key, Token::of(key), &batch.marked_body(mark)?)?,
+        }
     }
     Ok(())
 }

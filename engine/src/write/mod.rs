@@ -17,6 +17,7 @@ pub mod health;
 pub mod tables;
 pub mod times;
 pub mod collection;
+mod statement;
 pub mod batch;
 pub mod budget;
 pub mod queue;

@@ -1,8 +1,8 @@
 //! Replay on several threads against one record after the other.
 
 use super::*;
-use crate::encoding::mutation::BatchEncoder;
-use crate::encoding::row::{RowEncoder, RowHead, Stamp};
+use crate::encoding::mutation_encoder::BatchEncoder;
+use crate::encoding::row::{Place, RowEncoder, RowHead, Stamp};
 use crate::env::{ManualClock, UniqueMicros};
 use crate::error::ErrorKind;
 use crate::memtable::pins::Pins;
@@ -77,7 +77,7 @@ fn record(ops: &[Op], second: i64) -> Vec<u8> {
                 };
                 let is_static = kind == 2;
                 let place = if is_static { Clustering::EMPTY } else { place };
-                batch.row_with(table, key, is_static, &place, &head, cells).unwrap();
+                batch.row_with(table, key, is_static, Place::of(&place), &head, cells).unwrap();
             }
         }
     }

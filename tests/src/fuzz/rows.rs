@@ -1,7 +1,8 @@
 //! Target `row_roundtrip`: the encoding of rows and batches.
 
 use super::Choices;
-use skep_engine::encoding::mutation::{BatchEncoder, BatchReader, OpBody};
+use skep_engine::encoding::mutation::{BatchReader, OpBody};
+use skep_engine::encoding::mutation_encoder::BatchEncoder;
 use skep_engine::encoding::row::{EncodedRow, Stamp, encode_row};
 use skep_engine::error::ErrorKind;
 use skep_engine::model::bytes::Bytes;

@@ -24,6 +24,7 @@ mod write;
 pub use read::{EncodedRow, read_deletion};
 pub use write::{RowEncoder, encode_row, put_deletion};
 
+use crate::model::clustering::Clustering;
 use crate::model::life::Deletion;
 
 /// The times that a batch's rows share: what is written without times of its own has these.
@@ -74,6 +75,23 @@ pub(super) const TOMBSTONE: u8 = 6;
 
 /// The high 5 bits of a cell's head when the column's number follows as a varint.
 pub(super) const FAR: u32 = 31;
+
+/// Where a row stands: the bytes of a clustering.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Byte-comparable.
+    pub order: &'a [u8],
+    /// As written, where that does not come back out of the former.
+    pub raw: Option<&'a [u8]>,
+}
+
+impl<'a> Place<'a> {
+    /// That of a clustering.
+    #[inline]
+    pub fn of(clustering: &'a Clustering) -> Self {
+        Self { order: clustering.order(), raw: clustering.raw() }
+    }
+}
 
 /// What a row has before its cells.
 #[derive(Clone, Copy, Debug, Default)]

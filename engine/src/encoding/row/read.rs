@@ -7,7 +7,7 @@ use crate::encoding::bytes::ByteReader;
 use crate::encoding::row::value::read_value;
 use crate::encoding::row::{
     BELOW, COMPLEX, DELETION, EXPIRY, FAR, KNOWN, LIFE, MARKER, OWN, OWN_LOCAL, OWN_TIMESTAMP, OWN_TOMBSTONE,
-    OWN_TTL, RAW, Stamp, TOMBSTONE, TTL,
+    OWN_TTL, Place, RAW, Stamp, TOMBSTONE, TTL,
 };
 use crate::error::{Error, Result};
 use crate::model::bytes::Bytes;
@@ -31,13 +31,7 @@ pub fn read_deletion(reader: &mut ByteReader<'_>, stamp: Stamp) -> Result<Deleti
     Ok(Deletion { timestamp, local })
 }
 
-/// A clustering or the path of an element, as it stands in the bytes.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::encoding) struct Place<'a> {
-    pub(in crate::encoding) order: &'a [u8],
-    raw: Option<&'a [u8]>,
-}
-
+/// Clusterings, and paths of elements.
 impl<'a> Place<'a> {
     #[inline]
     fn read(reader: &mut ByteReader<'a>, with_raw: bool) -> Result<Self> {

@@ -29,38 +29,47 @@ pub(super) fn put_value(out: &mut Vec<u8>, wire: &[u8]) -> u8 {
     BYTES
 }
 
-#[inline]
-pub(super) fn put_four(out: &mut Vec<u8>, bytes: [u8; 4]) -> u8 {
-    let code = zigzag(i64::from(i32::from_be_bytes(bytes)));
-    match code < 1 << 21 {
-        true => {
+fn put_four(out: &mut Vec<u8>, bytes: [u8; 4]) -> u8 {
+    match four_code(bytes) {
+        Some((form, code)) => {
             put_varint(out, code);
-            INT4
+            form
         }
-        false => {
+        None => {
             out.extend_from_slice(&bytes);
             RAW4
         }
     }
 }
 
-#[inline]
-pub(super) fn put_eight(out: &mut Vec<u8>, bytes: [u8; 8]) -> u8 {
-    let code = zigzag(i64::from_be_bytes(bytes));
-    if code < 1 << 49 {
-        put_varint(out, code);
-        return INT8;
-    }
-    match decimal_code(f64::from_be_bytes(bytes)) {
-        Some(code) => {
+fn put_eight(out: &mut Vec<u8>, bytes: [u8; 8]) -> u8 {
+    match eight_code(bytes) {
+        Some((form, code)) => {
             put_varint(out, code);
-            DECIMAL
+            form
         }
         None => {
             out.extend_from_slice(&bytes);
             RAW8
         }
     }
+}
+
+/// The form of four bytes as a number below 2^49, and that number; `None` for [`RAW4`].
+#[inline]
+pub(super) fn four_code(bytes: [u8; 4]) -> Option<(u8, u64)> {
+    let code = zigzag(i64::from(i32::from_be_bytes(bytes)));
+    (code < 1 << 21).then_some((INT4, code))
+}
+
+/// The form of eight bytes as a number below 2^49, and that number; `None` for [`RAW8`].
+#[inline]
+pub(super) fn eight_code(bytes: [u8; 8]) -> Option<(u8, u64)> {
+    let code = zigzag(i64::from_be_bytes(bytes));
+    if code < 1 << 49 {
+        return Some((INT8, code));
+    }
+    Some((DECIMAL, decimal_code(f64::from_be_bytes(bytes))?))
 }
 
 /// 10^2, 10^4, 10^6: the decimals that are tried.

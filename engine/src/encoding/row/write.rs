@@ -1,34 +1,46 @@
 //! Rows into bytes.
 
-use crate::encoding::row::value::{put_eight, put_four, put_value};
+use crate::encoding::bytes::put_bytes;
+use crate::encoding::row::value::{RAW4, RAW8, eight_code, four_code, put_value};
 use crate::encoding::row::{
     BELOW, COMPLEX, DELETION, EXPIRY, FAR, LIFE, MARKER, OWN, OWN_LOCAL, OWN_TIMESTAMP, OWN_TOMBSTONE,
-    OWN_TTL, RAW, RowHead, Stamp, TOMBSTONE, TTL,
+    OWN_TTL, Place, RAW, RowHead, Stamp, TOMBSTONE, TTL,
 };
-use crate::encoding::varint::{put_signed, put_varint};
+use crate::encoding::varint::{put_signed, put_varint, varint_word};
 use crate::model::cell::{Cell, ColumnId};
 use crate::model::clustering::Clustering;
 use crate::model::life::{Deletion, Liveness, NEVER};
 use crate::model::row::{Complex, Row};
+
+/// Length of the usual clustering: one timestamp or bigint.
+const USUAL_ORDER: usize = 9;
 
 /// Writes a row into a buffer, cell by cell in ascending order of column ids.
 #[derive(Debug)]
 pub struct RowEncoder<'a> {
     out: &'a mut Vec<u8>,
     next: u32,
+    live: bool,
+    deleted: bool,
 }
 
 impl<'a> RowEncoder<'a> {
     /// Begins a row without collections. `clustering` is byte-comparable.
     #[inline]
     pub fn begin(out: &'a mut Vec<u8>, clustering: &Clustering, head: &RowHead, stamp: Stamp) -> Self {
-        Self::begin_with(out, clustering, head, stamp, &[])
+        Self::begin_at(out, Place::of(clustering), head, stamp)
+    }
+
+    /// [`RowEncoder::begin`] with the bytes of a clustering.
+    #[inline]
+    pub fn begin_at(out: &'a mut Vec<u8>, place: Place<'_>, head: &RowHead, stamp: Stamp) -> Self {
+        Self::begin_with(out, place, head, stamp, &[])
     }
 
     #[inline]
     fn begin_with(
         out: &'a mut Vec<u8>,
-        clustering: &Clustering,
+        place: Place<'_>,
         head: &RowHead,
         stamp: Stamp,
         complex: &[Complex],
@@ -38,14 +50,19 @@ impl<'a> RowEncoder<'a> {
         flags |= if head.ttl != 0 { TTL } else { 0 };
         flags |= if head.ttl != 0 && head.expiry.is_some() { EXPIRY } else { 0 };
         flags |= if head.deletion.is_some() { DELETION } else { 0 };
-        flags |= if clustering.raw().is_some() { RAW } else { 0 };
+        flags |= if place.raw.is_some() { RAW } else { 0 };
         flags |= if complex.is_empty() { 0 } else { COMPLEX };
-        out.push(flags);
-        put_varint(out, clustering.order().len() as u64);
-        out.extend_from_slice(clustering.order());
-        if let Some(raw) = clustering.raw() {
-            put_varint(out, raw.len() as u64);
-            out.extend_from_slice(raw);
+        match <[u8; USUAL_ORDER]>::try_from(place.order) {
+            Ok([a, b, c, d, e, f, g, h, i]) => {
+                out.extend_from_slice(&[flags, USUAL_ORDER as u8, a, b, c, d, e, f, g, h, i]);
+            }
+            Err(_) => {
+                out.push(flags);
+                put_bytes(out, place.order);
+            }
+        }
+        if let Some(raw) = place.raw {
+            put_bytes(out, raw);
         }
         if let Some(timestamp) = head.timestamp {
             out.extend_from_slice(&timestamp.to_le_bytes());
@@ -64,7 +81,7 @@ impl<'a> RowEncoder<'a> {
             put_varint(out, complex.len() as u64);
             complex.iter().for_each(|c| put_complex(out, c, life, stamp));
         }
-        Self { out, next: 0 }
+        Self { out, next: 0, live: head.marker, deleted: false }
     }
 
     /// A live value (wire bytes) with the row's life.
@@ -72,6 +89,7 @@ impl<'a> RowEncoder<'a> {
     pub fn value(&mut self, column: ColumnId, wire: &[u8]) {
         let head = self.out.len();
         self.head(column);
+        self.live = true;
         let form = put_value(self.out, wire);
         self.out[head] |= form;
     }
@@ -79,26 +97,73 @@ impl<'a> RowEncoder<'a> {
     /// [`RowEncoder::value`] for wire bytes of this length.
     #[inline]
     pub fn eight(&mut self, column: ColumnId, wire: [u8; 8]) {
-        let head = self.out.len();
-        self.head(column);
-        let form = put_eight(self.out, wire);
-        self.out[head] |= form;
+        match (self.near(column), eight_code(wire)) {
+            (Some(head), Some((form, code))) => self.near_number(head | form, code),
+            (Some(head), None) => {
+                let [a, b, c, d, e, f, g, h] = wire;
+                self.out.extend_from_slice(&[head | RAW8, a, b, c, d, e, f, g, h]);
+            }
+            (None, _) => return self.value(column, &wire),
+        }
+        self.noted(column);
     }
 
     /// [`RowEncoder::value`] for wire bytes of this length.
     #[inline]
     pub fn four(&mut self, column: ColumnId, wire: [u8; 4]) {
-        let head = self.out.len();
-        self.head(column);
-        let form = put_four(self.out, wire);
-        self.out[head] |= form;
+        match (self.near(column), four_code(wire)) {
+            (Some(head), Some((form, code))) => self.near_number(head | form, code),
+            (Some(head), None) => {
+                let [a, b, c, d] = wire;
+                self.out.extend_from_slice(&[head | RAW4, a, b, c, d]);
+            }
+            (None, _) => return self.value(column, &wire),
+        }
+        self.noted(column);
+    }
+
+    /// The head of a column's cell without its form, if it takes one byte.
+    #[inline]
+    fn near(&self, column: ColumnId) -> Option<u8> {
+        debug_assert!(column.0 >= self.next, "cells come in ascending order of columns");
+        let gap = column.0.wrapping_sub(self.next);
+        (gap < FAR).then_some((gap << 3) as u8)
+    }
+
+    /// A head and a number as a varint, as one word.
+    #[inline]
+    fn near_number(&mut self, head: u8, code: u64) {
+        let (word, length) = varint_word(code);
+        let end = self.out.len() + 1 + length;
+        self.out.extend_from_slice(&(word << 8 | u64::from(head)).to_le_bytes());
+        self.out.truncate(end);
+    }
+
+    /// A live value of a column is written.
+    #[inline]
+    fn noted(&mut self, column: ColumnId) {
+        self.next = column.0.wrapping_add(1);
+        self.live = true;
     }
 
     /// A tombstone with the row's write time, made in the stamp's second.
     pub fn tombstone(&mut self, column: ColumnId) {
         let head = self.out.len();
         self.head(column);
+        self.deleted = true;
         self.out[head] |= TOMBSTONE;
+    }
+
+    /// Whether it has a marker or a value with the row's life.
+    #[inline]
+    pub(in crate::encoding) fn is_live(&self) -> bool {
+        self.live
+    }
+
+    /// Whether it has a tombstone with the row's write time.
+    #[inline]
+    pub(in crate::encoding) fn has_tombstone(&self) -> bool {
+        self.deleted
     }
 
     /// Any cell; `life` is the row's.
@@ -142,7 +207,7 @@ pub fn encode_row(row: &Row, stamp: Stamp, out: &mut Vec<u8>) {
         expiry: (life.expiry != stamp.now.saturating_add(i64::from(life.ttl))).then_some(life.expiry),
         deletion: row.deletion,
     };
-    let mut encoder = RowEncoder::begin_with(out, &row.clustering, &head, stamp, &row.complex);
+    let mut encoder = RowEncoder::begin_with(out, Place::of(&row.clustering), &head, stamp, &row.complex);
     for (column, cell) in &row.cells {
         encoder.cell(*column, cell, life, stamp);
     }
