@@ -103,7 +103,7 @@ pub(crate) fn read_in_files(
             FoundInFile::Unclear => return Ok(None),
         };
         let lanes = LaneMap::shared(columns, candidate.block.schema());
-        let dense = are_dense(&candidate.block, &lanes);
+        let dense = are_dense(&candidate.block, &lanes, file.likely_item(&candidate, sought));
         let Some(item) = file.item_of_row(&candidate, sought)? else { continue };
         if found.is_some() {
             return Ok(None);

@@ -22,13 +22,17 @@ use crate::sstable::block::decoded::DecodedBlock;
 use std::sync::Arc;
 
 /// Whether all lanes of the result's columns are decoded and have a value for every row, which share the rows' lives. Asked before the
-/// item is searched, for then the lanes are on their way already.
+/// item is searched: then the lanes, and what they have near the item's likely place, are on their way from memory already.
 #[inline]
-pub(crate) fn are_dense(block: &DecodedBlock, lanes: &LaneMap) -> bool {
+pub(crate) fn are_dense(block: &DecodedBlock, lanes: &LaneMap, likely: Option<usize>) -> bool {
     let mut dense = true;
     for at in 0..lanes.len() {
         if let Some(slot) = lanes.slot(at) {
-            dense &= block.known_column(slot).is_some_and(|column| column.is_dense());
+            let column = block.known_column(slot);
+            dense &= column.is_some_and(|column| column.is_dense());
+            if let (Some(column), Some(item)) = (column, likely) {
+                column.values().touch(item);
+            }
         }
     }
     dense

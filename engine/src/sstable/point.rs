@@ -112,6 +112,12 @@ impl SsTable {
         Ok(Found::Block(RowBlock { block, partition, offset: entry.offset }))
     }
 
+    /// About where the row should be among the block's items, if that can be guessed.
+    #[inline]
+    pub fn likely_item(&self, found: &RowBlock, sought: &SoughtRow<'_>) -> Option<usize> {
+        found.block.likely_item(&found.block.items_of(found.partition), sought.number)
+    }
+
     /// The number of the row among the items of the block that [`SsTable::block_of_row`] gave; `None` if it is not there.
     ///
     /// # Errors

@@ -30,6 +30,7 @@ use crate::sstable::block::directory::Directory;
 use crate::sstable::block::life::Deletions;
 use crate::sstable::block::place::PlaceLane;
 use crate::sstable::block::shape::{Kinds, Lives, read_starts, sums};
+use crate::sstable::block::slots::Slots;
 use crate::sstable::block::values::Lane;
 use crate::sstable::layout::{BlockSchema, LaneKind, lane_id};
 
@@ -70,8 +71,8 @@ pub struct DecodedBlock {
     continued: bool,
     ts_relative: bool,
     schema: Arc<BlockSchema>,
-    places: Box<[OnceLock<Arc<PlaceLane>>]>,
-    columns: Box<[OnceLock<Arc<ColumnData>>]>,
+    places: Slots<Arc<PlaceLane>, 1>,
+    columns: Slots<Arc<ColumnData>, 6>,
     kinds: Option<Box<Kinds>>,
     /// Where each partition's items begin, and the end of the last's.
     starts: Vec<u32>,
@@ -156,8 +157,8 @@ impl DecodedBlock {
             lives: OnceLock::new(),
             row_deletions: OnceLock::new(),
             bounds: OnceLock::new(),
-            places: schema.clustering().iter().map(|_| OnceLock::new()).collect(),
-            columns: schema.columns().iter().map(|_| OnceLock::new()).collect(),
+            places: Slots::new(schema.clustering().len()),
+            columns: Slots::new(schema.columns().len()),
             directory,
             schema,
             bytes,
@@ -356,6 +357,12 @@ impl DecodedBlock {
         })
     }
 
+    /// The first clustering lane, if it was asked for before.
+    #[inline]
+    pub(super) fn known_place(&self) -> Option<&PlaceLane> {
+        self.places.get(0)?.get().map(Arc::as_ref)
+    }
+
     /// Number of clustering columns.
     #[inline]
     pub(super) fn places_count(&self) -> usize {
@@ -367,7 +374,7 @@ impl DecodedBlock {
         for k in 0..self.places.len() {
             self.place(k)?;
         }
-        Ok(self.places.iter().filter_map(OnceLock::get).map(Arc::as_ref))
+        Ok(self.places.filled().map(Arc::as_ref))
     }
 
     fn read_place(&self, id: u64, count: usize, ty: &CqlType, desc: bool) -> Result<PlaceLane> {
@@ -472,16 +479,14 @@ impl DecodedBlock {
 
     /// Bytes of memory held now: the stored block and the lanes decoded so far. Grows as lanes are used.
     pub fn memory_bytes(&self) -> usize {
-        let places =
-            self.places.iter().filter_map(OnceLock::get).map(|lane| lane.memory_bytes()).sum::<usize>();
-        let columns =
-            self.columns.iter().filter_map(OnceLock::get).map(|column| column.memory_bytes()).sum::<usize>();
+        let places = self.places.filled().map(|lane| lane.memory_bytes()).sum::<usize>();
+        let columns = self.columns.filled().map(|column| column.memory_bytes()).sum::<usize>();
         let lives = self.lives.get().map_or(0, Lives::memory_bytes);
         let deletions = self.row_deletions.get().map_or(0, Deletions::memory_bytes);
         let bounds = self.bounds.get().map_or(0, |b| 4 * b.codes.len() + b.deletions.memory_bytes());
         let kinds = self.kinds.as_ref().map_or(0, |kinds| 5 * kinds.kinds.len());
         let fixed = size_of::<Self>() + self.keys.memory_bytes() + 4 * self.starts.len();
-        let slots = self.columns.len() * size_of::<OnceLock<Arc<ColumnData>>>();
+        let slots = self.columns.heap_bytes() + self.places.heap_bytes();
         fixed + slots + self.body().len() + places + columns + lives + deletions + bounds + kinds
     }
 }

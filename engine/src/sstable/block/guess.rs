@@ -14,13 +14,9 @@ const SURROUNDINGS: [usize; 2] = [3, 24];
 #[inline]
 pub(super) fn position(numbers: &[i64], ends: (i64, i64), number: i64, desc: bool) -> Option<usize> {
     let most = numbers.len().checked_sub(1)?;
-    let (first, last) = (ends.0 as f64, ends.1 as f64);
-    // Items per unit; infinite where both ends are one, and what comes of it is cut to the range or, being NaN, to 0.
-    let density = most as f64 / (last - first);
-    let near = |place: f64| (place as usize).min(most);
-    let guess = near((number as f64 - first) * density);
-    let correction = (number as f64 - numbers[guess] as f64) * density;
-    let guess = near((guess as f64 + correction).round());
+    let guess = likely(numbers.len(), ends, number);
+    let correction = (number as f64 - numbers[guess] as f64) * density(most, ends);
+    let guess = ((guess as f64 + correction).round() as usize).min(most);
     for reach in SURROUNDINGS {
         let range = guess.saturating_sub(reach)..guess.saturating_add(reach).min(most) + 1;
         if holds(numbers, &range, number, desc) {
@@ -28,6 +24,19 @@ pub(super) fn position(numbers: &[i64], ends: (i64, i64), number: i64, desc: boo
         }
     }
     search(numbers, 0..numbers.len(), number, desc)
+}
+
+/// Where `number` should be among `count` numbers at equal distances from one of `ends` to the other; at 0 if there are none.
+#[inline]
+pub(super) fn likely(count: usize, ends: (i64, i64), number: i64) -> usize {
+    let most = count.saturating_sub(1);
+    (((number as f64 - ends.0 as f64) * density(most, ends)) as usize).min(most)
+}
+
+/// Items per unit; infinite where both ends are one. What comes of that is cut to the range or, being NaN, to 0.
+#[inline]
+fn density(most: usize, ends: (i64, i64)) -> f64 {
+    most as f64 / (ends.1 as f64 - ends.0 as f64)
 }
 
 /// Whether `number` lies between the first and the last of `range`, which is not empty.

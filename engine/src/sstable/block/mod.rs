@@ -23,6 +23,7 @@ pub mod builder;
 pub mod append;
 pub mod plain;
 mod directory;
+mod slots;
 pub mod shape;
 pub mod decoded;
 pub mod rows;

@@ -110,6 +110,16 @@ impl DecodedBlock {
         Ok(is_there.then_some(i))
     }
 
+    /// Where among `items` (of one partition) the row at `number` should be, as far as that is known without a look at them: of use to have
+    /// lanes brought from memory before [`DecodedBlock::find_row`] knows.
+    #[inline]
+    pub fn likely_item(&self, items: &Range<usize>, number: Option<i64>) -> Option<usize> {
+        let places = self.known_place()?;
+        let (numbers, _) = places.plain_ints()?;
+        let whole = items.start == 0 && items.end == numbers.len();
+        Some(guess::likely(numbers.len(), places.ends(), number.filter(|_| whole)?))
+    }
+
     /// How item `i` stands to `bound`; `Equal` only for a bound at the very place.
     fn compare_to_bound(&self, i: usize, bound: &SeekBound) -> Result<Ordering> {
         let (own_values, own_after) = match self.kind(i) {
