@@ -3,6 +3,7 @@
 
 pub mod cql;
 pub mod differ;
+pub mod fixtures;
 pub mod fuzz;
 pub mod golden;
 pub mod model;

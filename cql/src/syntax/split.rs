@@ -67,7 +67,8 @@ impl<'a> Iterator for Pieces<'a> {
                     Some((FaultKind::Open(close), (start, line))) => {
                         self.done = true;
                         // A comment is no token: without a word before it, the piece begins where it was opened.
-                        let begin = Token { start: token.start.min(start), line: token.line.min(line), ..token };
+                        let begin =
+                            Token { start: token.start.min(start), line: token.line.min(line), ..token };
                         first.get_or_insert(begin);
                         last_end = self.script.len();
                         Some(PieceEnd::Open(close))

@@ -55,6 +55,14 @@ impl Runner {
         let db = Db::builder("/db").options(options).env(disk.env()).background(false).open();
         let db = db.map_err(|error| error.to_string())?;
         db.create_keyspace("golden").map_err(|error| error.to_string())?;
+        Self::on(db, clock)
+    }
+
+    /// On a store with the keyspace `golden` and the clock that it goes by.
+    ///
+    /// # Errors
+    /// A store that cannot be used.
+    pub fn on(db: Db, clock: ManualClock) -> Result<Self, String> {
         let session = Session::new(&db).map_err(|error| error.to_string())?;
         let mut runner =
             Self { db, clock, session, page: None, binds: Vec::new(), prepare: false, code: false };
