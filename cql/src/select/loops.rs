@@ -49,7 +49,7 @@ impl SelectPlan {
             let wanted = usize::try_from(wanted).unwrap_or(usize::MAX).min(run.len());
             rows.reserve(wanted);
             for row in run.start..run.start + wanted {
-                rows.push(self.selection.row(&batch, row, cx)?);
+                rows.push(self.selection.row(&batch, row, pump.base.as_deref(), cx)?);
             }
             counted.add(wanted as u64);
             if limits.page.is_some() {
@@ -70,7 +70,7 @@ impl SelectPlan {
 
     /// Everything in one group.
     pub(crate) fn one_group(&self, pump: &mut Pump, cx: &EvalContext<'_>) -> Result<Vec<Wire>> {
-        let mut group = self.selection.start();
+        let mut group = self.selection.start(pump.base.clone());
         while let Some((batch, run)) = pump.next()? {
             group.push(&batch, run, cx)?;
         }
@@ -116,7 +116,7 @@ impl SelectPlan {
                 if limits.page.is_some_and(|page| counted.of_page >= page) {
                     return Ok((rows, state_behind(pump, last.as_ref(), before)?));
                 }
-                let mut group = self.selection.start();
+                let mut group = self.selection.start(pump.base.clone());
                 group.push(&batch, at..end, cx)?;
                 open = Some((id, group));
                 last = Some((Arc::clone(&batch), end - 1));
@@ -218,12 +218,12 @@ impl SelectPlan {
                 }
                 match grouped {
                     true => {
-                        let mut group = self.selection.start();
+                        let mut group = self.selection.start(pump.base.clone());
                         group.push(&batch, at..end, cx)?;
                         rows.push((key, Vec::new()));
                         open = Some((id, group));
                     }
-                    false => rows.push((key, self.selection.row(&batch, at, cx)?)),
+                    false => rows.push((key, self.selection.row(&batch, at, pump.base.as_deref(), cx)?)),
                 }
                 at = end;
             }

@@ -9,6 +9,7 @@
 //! order       ORDER BY      group  GROUP BY
 //! finder      rows that an index names
 //! pump        rows out of the store one by one, filtered, with a place to go on behind each
+//! base        lives of cells of a view: those of its base
 //! count       limits and pages      loops  rows, groups, sorted partitions
 //! run         one run of it
 //! totals      aggregates that the engine's index answers
@@ -17,6 +18,7 @@
 //! ```
 
 pub mod finder;
+pub(crate) mod base;
 pub(crate) mod pump;
 pub(crate) mod restate;
 pub(crate) mod order;

@@ -6,6 +6,7 @@
 
 use crate::error::{Code, CqlError, Result};
 use crate::restrict::Filter;
+use crate::select::base::BaseRows;
 use crate::select::finder::FoundRows;
 use skep_engine::encoding::key;
 use skep_engine::model::bytes::Bytes;
@@ -108,6 +109,8 @@ pub(crate) struct Pump {
     warnings: Vec<TombstoneWarning>,
     /// What the readers before this one met, and looked at if that is recorded.
     before: Explain,
+    /// The base of the view that is read, if lives of its cells are shown.
+    pub(crate) base: Option<Arc<BaseRows>>,
 }
 
 impl Pump {
@@ -125,7 +128,8 @@ impl Pump {
             schema.clustering().iter().filter_map(|column| source.columns.position(&column.name)).collect();
         let reader = source.reader(resume)?;
         let (warnings, before) = (Vec::new(), Explain::default());
-        Ok(Self { source, reader, found: None, filter, batch: None, next: 0, places, warnings, before })
+        let (found, batch, base) = (None, None, None);
+        Ok(Self { source, reader, found, filter, batch, next: 0, places, warnings, before, base })
     }
 
     /// Of the partitions and rows that an index names, as far as the source would read them.

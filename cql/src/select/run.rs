@@ -13,6 +13,7 @@ use crate::error::{Code, CqlError, Result};
 use crate::function::{CallContext, json};
 use crate::rails::{Rail, Rails};
 use crate::restrict::Partitions as Keys;
+use crate::select::base::BaseRows;
 use crate::select::count::{Counted, Limits, limit, paging_state};
 use crate::select::finder::Finder;
 use crate::select::loops::Page;
@@ -54,8 +55,9 @@ impl SelectPlan {
             None => None,
         };
         let index = self.restrictions.index().filter(|_| self.restrictions.is_key_range());
-        // One moment for the table and its indexes.
-        let all = index.map(|_| self.table.table.db().snapshot());
+        // One moment for the table, its indexes, and what it is a view of.
+        let shows_lives_of_view = self.table.is_view() && self.selection.reads_lives();
+        let all = (index.is_some() || shows_lives_of_view).then(|| self.table.table.db().snapshot());
         let table = match &all {
             Some(all) => all.of(&self.table.table)?,
             None => self.table.table.snapshot(),
@@ -67,7 +69,7 @@ impl SelectPlan {
         }
         let Some(source) = self.source(&table, &cx)? else {
             let rows = match self.grouping {
-                Grouping::All => vec![self.selection.start().finish(&cx)?],
+                Grouping::All => vec![self.selection.start(None).finish(&cx)?],
                 _ => Vec::new(),
             };
             return self.result((rows, None));
@@ -92,6 +94,9 @@ impl SelectPlan {
             Some(found) => Pump::of_found(source, filter, resume, found)?,
             None => Pump::new(source, filter, resume)?,
         };
+        if let Some(all) = all.as_ref().filter(|_| shows_lives_of_view) {
+            pump.base = BaseRows::of(all, &self.table)?.map(Arc::new);
+        }
         let page = match self.grouping {
             Grouping::All => (vec![self.one_group(&mut pump, &cx)?], None),
             Grouping::Columns(_) if self.order.sort.is_empty() => {

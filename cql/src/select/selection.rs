@@ -6,6 +6,7 @@
 use crate::catalog::TableInfo;
 use crate::error::Result;
 use crate::function::Accumulator;
+use crate::select::base::BaseRows;
 use crate::select::totals::Total;
 use crate::selector::{CellLife, RowValues, Selector, Uses};
 use crate::syntax::ast::{Expr, Select};
@@ -13,8 +14,11 @@ use crate::term::{EvalContext, Preparing};
 use crate::value::{ColumnSpec, Wire};
 use skep_engine::encoding::path;
 use skep_engine::model::bytes::Bytes;
+use skep_engine::model::cell::Cell;
+use skep_engine::model::clustering::Clustering;
+use skep_engine::model::life::Liveness;
 use skep_engine::read::column::CellRef;
-use skep_engine::{Batch, BatchColumn, CqlType, Projection, TableSchema};
+use skep_engine::{Batch, BatchColumn, ColumnKind, CqlType, Projection, TableSchema};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -40,6 +44,7 @@ pub(crate) struct Selection {
 pub(crate) struct Places {
     of: Vec<usize>,
     types: Vec<CqlType>,
+    names: Vec<String>,
 }
 
 /// Plain columns: what is read for them alone, and which of that each column of the result is.
@@ -67,6 +72,7 @@ impl Places {
         Self {
             of: schema.columns().iter().map(|column| place(&column.name)).collect(),
             types: schema.columns().iter().map(|column| column.ty.clone()).collect(),
+            names: schema.columns().iter().map(|column| column.name.clone()).collect(),
         }
     }
 }
@@ -95,6 +101,19 @@ impl Selection {
             }
             specs.push(spec);
             selectors.push(selector);
+        }
+        if table.is_view() && !uses.lives.is_empty() {
+            // They tell the base's row, whose lives are shown.
+            let keys = schema
+                .columns()
+                .iter()
+                .enumerate()
+                .filter(|(_, column)| matches!(column.kind, ColumnKind::Clustering(_)));
+            for (place, _) in keys {
+                if !uses.columns.contains(&place) {
+                    uses.columns.push(place);
+                }
+            }
         }
         let plain = plain(&selectors, schema)?;
         let totals = totals(&selectors, &uses, schema);
@@ -142,7 +161,13 @@ impl Selection {
     ///
     /// # Errors
     /// What reading or a function fails with.
-    pub(crate) fn row(&self, batch: &Batch, row: usize, cx: &EvalContext<'_>) -> Result<Vec<Wire>> {
+    pub(crate) fn row(
+        &self,
+        batch: &Batch,
+        row: usize,
+        base: Option<&BaseRows>,
+        cx: &EvalContext<'_>,
+    ) -> Result<Vec<Wire>> {
         if let Some(places) = &self.direct {
             let mut values = Vec::with_capacity(places.len());
             for place in places {
@@ -150,14 +175,14 @@ impl Selection {
             }
             return Ok(values);
         }
-        let row = BatchRow { batch, row, places: &self.places, aggregates: &[], now: seconds(cx) };
+        let row = BatchRow { batch, row, places: &self.places, aggregates: &[], now: seconds(cx), base };
         self.selectors.iter().map(|selector| selector.eval(&row, cx)).collect()
     }
 
     /// A group without rows.
-    pub(crate) fn start(&self) -> Group<'_> {
+    pub(crate) fn start(&self, base: Option<Arc<BaseRows>>) -> Group<'_> {
         let states = self.uses.aggregates.iter().filter_map(|aggregate| aggregate.function.start());
-        Group { selection: self, states: states.collect(), first: None }
+        Group { selection: self, states: states.collect(), first: None, base }
     }
 }
 
@@ -210,6 +235,7 @@ pub(crate) struct Group<'a> {
     states: Vec<Box<dyn Accumulator>>,
     /// The first row, from which everything comes that is no aggregate.
     first: Option<(Arc<Batch>, usize)>,
+    base: Option<Arc<BaseRows>>,
 }
 
 impl Group<'_> {
@@ -237,7 +263,8 @@ impl Group<'_> {
                     None if aggregate.counts_rows() => state.push(&[])?,
                     None => {
                         let places = &selection.places;
-                        let values = BatchRow { batch, row, places, aggregates: &[], now: seconds(cx) };
+                        let (now, base) = (seconds(cx), self.base.as_deref());
+                        let values = BatchRow { batch, row, places, aggregates: &[], now, base };
                         state.push(&aggregate.args(&values, cx)?)?;
                     }
                 }
@@ -257,7 +284,8 @@ impl Group<'_> {
         match &self.first {
             Some((batch, row)) => {
                 let places = &self.selection.places;
-                let row = BatchRow { batch, row: *row, places, aggregates: &results, now: seconds(cx) };
+                let (now, base) = (seconds(cx), self.base.as_deref());
+                let row = BatchRow { batch, row: *row, places, aggregates: &results, now, base };
                 selectors.iter().map(|selector| selector.eval(&row, cx)).collect()
             }
             None => {
@@ -335,7 +363,8 @@ impl Output {
     /// # Errors
     /// What reading or a function fails with.
     pub(crate) fn value(&self, batch: &Batch, row: usize, cx: &EvalContext<'_>) -> Result<Wire> {
-        let row = BatchRow { batch, row, places: &self.places, aggregates: &[], now: seconds(cx) };
+        let (now, base) = (seconds(cx), None);
+        let row = BatchRow { batch, row, places: &self.places, aggregates: &[], now, base };
         self.selector.eval(&row, cx)
     }
 }
@@ -352,6 +381,8 @@ struct BatchRow<'a> {
     aggregates: &'a [Wire],
     /// The statement's second.
     now: i64,
+    /// What it is a row of a view of.
+    base: Option<&'a BaseRows>,
 }
 
 impl RowValues for BatchRow<'_> {
@@ -362,33 +393,54 @@ impl RowValues for BatchRow<'_> {
 
     fn lives(&self, column: usize) -> Result<Vec<CellLife>> {
         let place = self.places.of.get(column).copied().unwrap_or(UNREAD);
-        let ttl = |expiry: i64| i32::try_from(expiry.saturating_sub(self.now)).ok();
+        if let Some(base) = self.base {
+            return self.base_lives(base, column);
+        }
         if let CellRef::Complex(cells) = self.batch.cell(place, self.row) {
-            let ty = match self.places.types.get(column) {
-                Some(CqlType::Set(key) | CqlType::Map(key, _)) => (**key).clone(),
-                Some(CqlType::Udt(_)) => CqlType::Smallint,
-                _ => CqlType::Timeuuid,
-            };
-            let life = |(path, cell): &(_, skep_engine::model::cell::Cell)| {
-                let life = cell.life();
-                let ttl = if life.is_expiring() { ttl(life.expiry) } else { None };
-                Ok(CellLife { key: path::wire(path, &ty)?, timestamp: life.timestamp, ttl })
-            };
-            return cells.iter().map(life).collect();
+            return self.lives_of_many(cells, column);
         }
         let life = self.batch.column(place).and_then(|values| values.life(self.row));
-        Ok(life
-            .map(|life| CellLife {
-                key: Bytes::EMPTY,
-                timestamp: life.timestamp,
-                ttl: if life.is_expiring() { ttl(life.expiry) } else { None },
-            })
-            .into_iter()
-            .collect())
+        Ok(life.map(|life| self.life(Bytes::EMPTY, life)).into_iter().collect())
     }
 
     fn aggregate(&self, index: usize) -> Result<Wire> {
         Ok(self.aggregates.get(index).cloned().flatten())
+    }
+}
+
+impl BatchRow<'_> {
+    fn life(&self, key: Bytes, life: Liveness) -> CellLife {
+        let left = |expiry: i64| i32::try_from(expiry.saturating_sub(self.now)).ok();
+        let ttl = if life.is_expiring() { left(life.expiry) } else { None };
+        CellLife { key, timestamp: life.timestamp, ttl }
+    }
+
+    fn lives_of_many(&self, cells: &[(Clustering, Cell)], column: usize) -> Result<Vec<CellLife>> {
+        let ty = match self.places.types.get(column) {
+            Some(CqlType::Set(key) | CqlType::Map(key, _)) => (**key).clone(),
+            Some(CqlType::Udt(_)) => CqlType::Smallint,
+            _ => CqlType::Timeuuid,
+        };
+        cells.iter().map(|(path, cell)| Ok(self.life(path::wire(path, &ty)?, cell.life()))).collect()
+    }
+
+    /// The lives in the row from which this one of a view was made.
+    fn base_lives(&self, base: &BaseRows, column: usize) -> Result<Vec<CellLife>> {
+        let place = |name: &str| {
+            let column = self.places.names.iter().position(|known| known == name)?;
+            self.places.of.get(column).copied()
+        };
+        let Some(row) = base.row(self.batch, self.row, place)? else { return Ok(Vec::new()) };
+        let name = self.places.names.get(column);
+        let Some(of_base) = name.and_then(|name| base.schema().column(name)) else { return Ok(Vec::new()) };
+        match row.complex(of_base.id) {
+            Some(complex) => self.lives_of_many(&complex.cells, column),
+            None => Ok(row
+                .cell(of_base.id)
+                .map(|cell| self.life(Bytes::EMPTY, cell.life()))
+                .into_iter()
+                .collect()),
+        }
     }
 }
 

@@ -373,3 +373,56 @@ fn record_batches_hold_the_rows() {
         }
     }
 }
+
+#[test]
+fn write_times_and_ttls_of_a_view_are_those_of_its_base() {
+    let store = Store::new("view-lives");
+    let s = store.session();
+    // Names and values as a node of Cassandra answers.
+    run(&s, "CREATE TABLE b (k int, c int, v int, w int, m map<int, int>, PRIMARY KEY (k, c))");
+    let keys = "k IS NOT NULL AND c IS NOT NULL";
+    run(
+        &s,
+        &format!(
+            "CREATE MATERIALIZED VIEW bc AS SELECT * FROM b WHERE {keys} PRIMARY KEY (c, k) \
+         WITH CLUSTERING ORDER BY (k DESC)"
+        ),
+    );
+    run(
+        &s,
+        &format!(
+            "CREATE MATERIALIZED VIEW bv AS SELECT * FROM b WHERE {keys} AND v IS NOT NULL PRIMARY KEY (v, k, c)"
+        ),
+    );
+    run(&s, "INSERT INTO b (k, c, v, w) VALUES (1, 1, 1, 1) USING TIMESTAMP 100");
+    run(&s, "UPDATE b USING TIMESTAMP 200 AND TTL 60 SET w = 2, m[5] = 6 WHERE k = 1 AND c = 1");
+    run(&s, "UPDATE b USING TIMESTAMP 300 SET v = 2, m[4] = 6 WHERE k = 1 AND c = 1");
+    // As bytes: a list of TTLs may hold nulls.
+    let one = |text: &str| {
+        let answer = s.execute(text, ()).unwrap_or_else(|error| panic!("{text}: {error}"));
+        match answer.outcome {
+            Outcome::Rows(set) => set.rows.concat(),
+            _ => Vec::new(),
+        }
+    };
+    let number = |number: i64| vec![Some(Bytes::new(&number.to_be_bytes()))];
+    for shown in [
+        "writetime(w)",
+        "ttl(w)",
+        "writetime(m)",
+        "ttl(m)",
+        "maxwritetime(m)",
+        "writetime(m[5])",
+        "max(writetime(w))",
+        "sum(ttl(w))",
+    ] {
+        let of_base = one(&format!("SELECT {shown} FROM b"));
+        assert!(!of_base.is_empty() && of_base != [None], "{shown}");
+        assert_eq!(one(&format!("SELECT {shown} FROM bc")), of_base, "{shown}");
+        assert_eq!(one(&format!("SELECT {shown} FROM bv WHERE v = 2")), of_base, "{shown}");
+    }
+    assert_eq!(one("SELECT writetime(w) FROM bc"), number(200));
+    assert_eq!(one("SELECT writetime(v) FROM bc"), number(300));
+    run(&s, "DELETE w FROM b USING TIMESTAMP 400 WHERE k = 1 AND c = 1");
+    assert_eq!(one("SELECT writetime(w) FROM bc"), [None]);
+}
