@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Choices;
 use super::manifest::edit;
-use skep_engine::commitlog::{CommitLog, LogOptions, replay};
+use skep_engine::commitlog::{CommitLog, LogOptions, Mark, replay};
 use skep_engine::env::sim::SimDisk;
 use skep_engine::env::{DataDir, Env};
 use skep_engine::error::{ErrorKind, Result};
@@ -45,6 +45,7 @@ pub(super) fn commitlog(data: &[u8]) {
         for _ in 0..choices.below(8) {
             let mut payload = choices.bytes(60).to_vec();
             payload.resize(1 + payload.len() * (1 + choices.below(30)), written.len() as u8);
+            payload[0] = payload[0].max(Mark::FIRST_BYTE + 1); // the log's own records begin with the byte below
             log.append(&payload, &[TableId(1)]).expect("a short payload");
             written.push(payload);
         }
