@@ -31,7 +31,11 @@ pub(crate) fn flush(inner: &Inner, task: &FlushTask) -> Result<()> {
     // Under `SyncMode::Batch` what is not synced is not published yet, and files are visible at once.
     inner.commit.sync_before_flush(task.last_seq)?;
     let schema = Arc::clone(&task.table.view().schema);
-    let metas = write_files(inner, &schema, task)?;
+    let metas = match write_files(inner, &schema, task) {
+        // Its directory may have gone with it.
+        Err(_) if task.table.is_dropped() => return Ok(()),
+        written => written?,
+    };
     let installed = install(inner, task, &metas);
     discard_unless_installed(inner, &schema, &metas, &installed);
     if installed? {

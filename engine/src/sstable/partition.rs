@@ -49,6 +49,8 @@ impl SsPartition {
     fn first_block(table: &SsTable, key: &DecoratedKey) -> Result<Option<BlockRef>> {
         let bottom = Bound::bottom();
         let next = match table.search(key, &bottom)? {
+            // A range deletion from the bottom on begins it, and its static row ends the one before.
+            Some(block) if block.continues && block.first == *key => return block.before(table),
             Some(block) if block.first == *key || block.last >= *key => return Ok(Some(block)),
             Some(block) => block.next(table)?,
             None => table.first_block()?,

@@ -7,6 +7,7 @@ mod plain;
 mod point;
 mod sample;
 
+use super::block::builder::FULL_ITEMS;
 use super::cache::BlockCache;
 use super::cursor::SsCursor;
 use super::meta::{FileId, FileMeta};
@@ -16,10 +17,13 @@ use crate::annotate::first_gap;
 use crate::env::Env;
 use crate::env::sim::SimDisk;
 use crate::error::Result;
-use crate::model::clustering::{Bound, ClusteringRange};
+use crate::model::bytes::Bytes;
+use crate::model::cell::Cell;
+use crate::model::clustering::{Bound, Clustering, ClusteringRange};
 use crate::model::fragment::{Fragment, RangeBound};
 use crate::model::key::{DecoratedKey, TokenRange};
-use crate::model::life::{Deletion, NEVER};
+use crate::model::life::{Deletion, Liveness, NEVER};
+use crate::model::row::Row;
 use crate::model::schema::TableSchema;
 use crate::model::token::Token;
 use proptest::prelude::*;
@@ -248,6 +252,50 @@ fn zone_maps_answer_for_whole_blocks_and_skipped_ones_are_not_read() {
     cursor.skip_blocks(Box::new(move |entry| entry.zone().min_timestamp > limit));
     let found = collect(cursor);
     assert_eq!(found.len(), 2048, "two of five blocks begin before the limit");
+}
+
+#[test]
+fn a_static_row_is_found_at_the_end_of_a_block_before_a_deletion_from_the_bottom() {
+    let schema = table();
+    let mut keys = [1i32, 2].map(|n| DecoratedKey::new(&n.to_be_bytes()));
+    keys.sort();
+    let row = |c1| {
+        let mut row = Row::new(Clustering::new(sample::prefix(c1, Some(1)).into()));
+        row.liveness = Some(Liveness::new(1));
+        row
+    };
+    let mut fixed = Row::new(Clustering::default());
+    fixed.cells.push((sample::id("s"), Cell::live(Liveness::new(7), Bytes::new(b"kept"))));
+    let bound = |at, deletion| Fragment::Bound(RangeBound { at, deletion });
+    let mut boundaries = 0;
+    for rows in FULL_ITEMS as i32 - 4..FULL_ITEMS as i32 + 2 {
+        let env = disk();
+        let mut fragments = vec![Fragment::Partition { key: keys[0].clone(), deletion: None }];
+        fragments.extend((0..rows).map(|c1| Fragment::Row(row(c1))));
+        let deletion = Some(Deletion::new(5, 6));
+        fragments.push(Fragment::Partition { key: keys[1].clone(), deletion });
+        fragments.push(Fragment::Static(fixed.clone()));
+        fragments.push(bound(Bound::bottom(), Some(Deletion::new(6, 7))));
+        fragments.push(bound(Bound::before(&sample::prefix(9, None)), None));
+        fragments.push(Fragment::Row(row(10)));
+        let file = open(&env, write(&env, &schema, &fragments));
+        boundaries += usize::from(file.blocks().unwrap().any(|block| {
+            let block = block.unwrap();
+            block.continues && block.summary.first == Bound::bottom()
+        }));
+        let partition = file.partition(&keys[1]).unwrap().unwrap();
+        assert_eq!(partition.static_row().unwrap(), Some(fixed.clone()), "behind {rows} rows");
+        assert_eq!(partition.deletion(), deletion);
+        let items = &fragments[fragments.len() - 3..];
+        for reverse in [false, true] {
+            let found = collect(partition.cursor(&ClusteringRange::all(), reverse).unwrap());
+            assert_eq!(
+                rows_with_deletions(&found),
+                rows_with_deletions(&expected(items, &ClusteringRange::all(), reverse))
+            );
+        }
+    }
+    assert_eq!(boundaries, 1, "one of these files has a block that begins with the deletion");
 }
 
 #[test]
