@@ -98,7 +98,7 @@ pub fn memtable(batches: &[Vec<u8>]) -> Memtable {
         let stamp = reader.stamp();
         for op in reader {
             let op = op.expect("just encoded");
-            memtable.apply(seq, stamp, op.key, Token::of(op.key), &op.body).expect("the memtable has room");
+            memtable.apply(seq, stamp, &op.key, Token::of(&op.key), &op.body).expect("the memtable has room");
         }
         visible.store(seq, Ordering::SeqCst);
     }

@@ -126,7 +126,7 @@ fn measure(name: &str, partitions: usize, place: impl Fn(u64) -> u64) -> Result<
         let stamp = reader.stamp();
         for op in reader {
             let op = op?;
-            table.apply(seq, stamp, op.key, Token::of(op.key), &op.body)?;
+            table.apply(seq, stamp, &op.key, Token::of(&op.key), &op.body)?;
         }
         visible.store(seq, SeqCst);
         times.push(begin.elapsed());

@@ -141,7 +141,7 @@ fn block(offset: u64, length: usize, stamp: Stamp, operations: &[Op<'_>], names:
 /// One operation in words.
 fn operation(op: &Op<'_>, stamp: Stamp, names: &Names) -> String {
     let schema = names.schema(op.table);
-    let key = words::key(op.key, schema);
+    let key = words::key(&op.key, schema);
     let what = match &op.body {
         OpBody::Partition(deletion) => format!("partition {}", words::deletion(*deletion)),
         OpBody::Range(range) => format!(

@@ -20,6 +20,7 @@ pub mod row;
 pub mod row_times;
 pub mod plain;
 pub mod plain_run;
+mod shared_key;
 pub mod mutation;
 pub mod mutation_encoder;
 pub mod mutation_dump;

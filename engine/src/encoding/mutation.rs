@@ -2,18 +2,20 @@
 //!
 //! A batch is a [`Stamp`] and a list of operations, each on one partition of one table.
 //! [`BatchEncoder`](crate::encoding::mutation_encoder::BatchEncoder) writes one, [`BatchReader`] reads one back from the log. An operation on the same table or
-//! partition as the one before does not repeat it.
+//! partition as the one before does not repeat it, and of another key of that table only what differs is stored (`shared_key`).
 //!
 //! # Format
 //! See "Row" and "Batch" in FORMAT.md beside this file.
 
 use crate::encoding::bytes::ByteReader;
 use crate::encoding::row::{EncodedRow, Stamp, read_deletion};
+use crate::encoding::shared_key::read_key;
 use crate::error::{Error, Result};
 use crate::model::clustering::Bound;
 use crate::model::fragment::RangeTombstone;
 use crate::model::life::Deletion;
 use crate::model::schema::TableId;
+use std::borrow::Cow;
 
 pub(super) const VERSION: u8 = 1;
 /// Version, timestamp (i64 LE), second (u32 LE).
@@ -25,6 +27,8 @@ pub(super) const PARTITION: u8 = 2;
 pub(super) const RANGE: u8 = 3;
 pub(super) const SAME_TABLE: u8 = 4;
 pub(super) const SAME_KEY: u8 = 8;
+/// Of the head's bits, the lowest of those that say how many bytes at its end a key takes from the one before.
+pub(super) const KEY_END: u32 = 4;
 
 /// What an operation does to its partition.
 #[derive(Clone, Debug)]
@@ -45,7 +49,9 @@ pub struct Op<'a> {
     /// Table it goes to.
     pub table: TableId,
     /// Serialised partition key.
-    pub key: &'a [u8],
+    pub key: Cow<'a, [u8]>,
+    /// It is on the partition of the operation before, which it follows at once in the batch.
+    pub same_partition: bool,
     /// What it does.
     pub body: OpBody<'a>,
 }
@@ -82,13 +88,50 @@ fn read_deletions<'a>(kind: u8, reader: &mut ByteReader<'a>, stamp: Stamp) -> Re
     }
 }
 
+/// What an operation's head says of its table and key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Where {
+    /// A table's number and a whole key follow.
+    Elsewhere,
+    /// The table of the operation before, and what differs in the key; so many bytes at its end do not.
+    SameTable { end: u8 },
+    /// Table and key of the operation before.
+    SamePartition,
+}
+
+impl Where {
+    /// Takes a head apart: where the operation goes, and its kind. `None` for a head that is none.
+    #[inline]
+    pub(super) fn read(head: u8) -> Option<(Self, u8)> {
+        let (kind, end) = (head & (SAME_TABLE - 1), head >> KEY_END);
+        let place = match head & (SAME_TABLE | SAME_KEY) {
+            SAME_TABLE => Self::SameTable { end },
+            0 if end == 0 => Self::Elsewhere,
+            place if place == SAME_TABLE | SAME_KEY && end == 0 => Self::SamePartition,
+            _ => return None,
+        };
+        Some((place, kind))
+    }
+}
+
 /// Reads the operations of a batch. After an error it yields nothing more.
 #[derive(Clone, Debug)]
 pub struct BatchReader<'a> {
     reader: ByteReader<'a>,
     stamp: Stamp,
+    /// Of the last operation, `None` before the first.
     table: Option<TableId>,
-    key: &'a [u8],
+    /// Of the last operation: bytes of the batch where they stand whole in it, else put together.
+    key: Cow<'a, [u8]>,
+    /// Operations on the last one's partition are wanted.
+    wanted: bool,
+}
+
+/// An operation but for its key, which is the reader's.
+struct Found<'a> {
+    table: TableId,
+    same_partition: bool,
+    body: OpBody<'a>,
 }
 
 impl<'a> BatchReader<'a> {
@@ -104,7 +147,7 @@ impl<'a> BatchReader<'a> {
             return Err(Error::new(crate::error::ErrorKind::Unsupported, text));
         }
         let stamp = Stamp { timestamp: reader.i64()?, now: i64::from(reader.u32()?) };
-        Ok(Self { reader, stamp, table: None, key: &[] })
+        Ok(Self { reader, stamp, table: None, key: Cow::Borrowed(&[]), wanted: false })
     }
 
     /// The times that operations without times of their own have.
@@ -112,16 +155,23 @@ impl<'a> BatchReader<'a> {
         self.stamp
     }
 
-    /// The next operation of a table and on a key that `wanted` says yes to. Rows before it are passed over unread.
+    /// The next operation on a partition (a table and a key in it) that `wanted` says yes to: it is asked once for operations that
+    /// follow each other on one. Rows that are not wanted are passed over unread.
     #[inline]
-    pub fn next_wanted(
-        &mut self,
-        mut wanted: impl FnMut(TableId, &'a [u8]) -> bool,
-    ) -> Option<Result<Op<'a>>> {
+    pub fn next_wanted(&mut self, wanted: impl FnMut(TableId, &[u8]) -> bool) -> Option<Result<Op<'_>>> {
+        let found = self.find(wanted)?;
+        Some(found.map(|Found { table, same_partition, body }| {
+            let key = Cow::Borrowed(&self.key[..]);
+            Op { table, key, same_partition, body }
+        }))
+    }
+
+    #[inline]
+    fn find(&mut self, mut wanted: impl FnMut(TableId, &[u8]) -> bool) -> Option<Result<Found<'a>>> {
         while !self.reader.is_empty() {
             match self.read(&mut wanted) {
                 Ok(None) => {}
-                Ok(Some(op)) => return Some(Ok(op)),
+                Ok(Some(found)) => return Some(Ok(found)),
                 Err(error) => {
                     self.reader = ByteReader::new(&[]);
                     return Some(Err(error));
@@ -133,36 +183,50 @@ impl<'a> BatchReader<'a> {
 
     /// Reads one operation, `None` if it is not wanted.
     #[inline]
-    fn read(&mut self, wanted: &mut impl FnMut(TableId, &'a [u8]) -> bool) -> Result<Option<Op<'a>>> {
+    fn read(&mut self, wanted: &mut impl FnMut(TableId, &[u8]) -> bool) -> Result<Option<Found<'a>>> {
         let head = self.reader.u8()?;
-        if head & SAME_TABLE == 0 {
+        let Some((place, kind)) = Where::read(head) else {
+            return Err(self.reader.error(&format!("unknown head {head:#04x} of an operation")));
+        };
+        if place == Where::Elsewhere {
             let table = u32::try_from(self.reader.varint()?);
             self.table = Some(TableId(table.map_err(|_| self.reader.error("table number is too large"))?));
         }
         let table = self.table.ok_or_else(|| self.reader.error("the first operation names no table"))?;
-        if head & SAME_KEY == 0 {
-            self.key = self.reader.bytes()?;
+        match place {
+            Where::Elsewhere => self.key = Cow::Borrowed(self.reader.bytes()?),
+            Where::SameTable { end } => {
+                read_key(&mut self.reader, &mut self.key, end)?;
+            }
+            Where::SamePartition => {}
         }
-        let wanted = wanted(table, self.key);
-        let kind = head & !(SAME_TABLE | SAME_KEY);
+        let same_partition = place == Where::SamePartition;
+        if !same_partition {
+            self.wanted = wanted(table, &self.key);
+        }
         let body = match kind {
             ROW | STATIC => {
                 let row = self.reader.bytes()?;
-                if !wanted {
+                if !self.wanted {
                     return Ok(None);
                 }
                 read_row(kind, row)?
             }
             kind => read_deletions(kind, &mut self.reader, self.stamp)?,
         };
-        Ok(wanted.then_some(Op { table, key: self.key, body }))
+        Ok(self.wanted.then_some(Found { table, same_partition, body }))
     }
 }
 
+/// All operations, each with a key of its own.
 impl<'a> Iterator for BatchReader<'a> {
     type Item = Result<Op<'a>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.next_wanted(|_, _| true)
+        let found = self.find(|_, _| true)?;
+        Some(found.map(|Found { table, same_partition, body }| {
+            let key = self.key.clone();
+            Op { table, key, same_partition, body }
+        }))
     }
 }

@@ -6,19 +6,21 @@
 
 use crate::annotate::Annotation;
 use crate::encoding::bytes::ByteReader;
-use crate::encoding::mutation::{PARTITION, RANGE, ROW, SAME_KEY, SAME_TABLE, STATIC, VERSION};
+use crate::encoding::mutation::{PARTITION, ROW, STATIC, VERSION, Where};
 use crate::encoding::row::read::{read_deletion, read_ttl};
 use crate::encoding::row::value::{BYTES, read_value};
 use crate::encoding::row::{
     COMPLEX, DELETION, EXPIRY, FAR, KNOWN, LIFE, MARKER, OWN, OWN_LOCAL, OWN_TIMESTAMP, OWN_TOMBSTONE,
     OWN_TTL, RAW, Stamp, TOMBSTONE, TTL,
 };
+use crate::encoding::shared_key::read_key;
 use crate::error::Result;
 use crate::model::life::Deletion;
+use std::borrow::Cow;
 
 /// Explains `payload`, a batch that stands at `offset` of a file.
 pub fn dump(offset: u64, payload: &[u8]) -> Vec<Annotation> {
-    let mut walk = Walk { reader: ByteReader::with_base(payload, offset), list: Vec::new() };
+    let mut walk = Walk::new(payload, offset);
     if let Err(error) = walk.batch() {
         let at = walk.list.last().map_or(offset, Annotation::end);
         let len = (offset + payload.len() as u64).saturating_sub(at);
@@ -31,9 +33,15 @@ pub fn dump(offset: u64, payload: &[u8]) -> Vec<Annotation> {
 struct Walk<'a> {
     reader: ByteReader<'a>,
     list: Vec<Annotation>,
+    /// Partition key of the last operation, `None` before the first.
+    key: Option<Cow<'a, [u8]>>,
 }
 
 impl<'a> Walk<'a> {
+    fn new(bytes: &'a [u8], offset: u64) -> Self {
+        Self { reader: ByteReader::with_base(bytes, offset), list: Vec::new(), key: None }
+    }
+
     /// Reads a field and says what it is.
     fn field<T>(
         &mut self,
@@ -62,42 +70,69 @@ impl<'a> Walk<'a> {
 
     fn operation(&mut self, stamp: Stamp) -> Result<()> {
         let head = self.field(ByteReader::u8, |head| {
-            let kind = match head & !(SAME_TABLE | SAME_KEY) {
-                ROW => "operation: row",
-                STATIC => "operation: static row",
-                PARTITION => "operation: delete partition",
-                RANGE => "operation: delete range",
-                _ => "operation of an unknown kind",
+            let Some((place, kind)) = Where::read(*head) else {
+                return format!("unknown head {head:#04x} of an operation");
             };
-            let table = if head & SAME_TABLE != 0 { ", same table" } else { "" };
-            let key = if head & SAME_KEY != 0 { ", same partition" } else { "" };
-            format!("{kind}{table}{key}")
+            let kind = match kind {
+                ROW => "row",
+                STATIC => "static row",
+                PARTITION => "delete partition",
+                _ => "delete range",
+            };
+            let place = match place {
+                Where::Elsewhere => "",
+                Where::SameTable { .. } => ", same table",
+                Where::SamePartition => ", same table, same partition",
+            };
+            format!("operation: {kind}{place}")
         })?;
-        if head & SAME_TABLE == 0 {
-            self.field(ByteReader::varint, |table| format!("table {table}"))?;
+        let (place, kind) =
+            Where::read(head).ok_or_else(|| self.reader.error("this head of an operation is unknown"))?;
+        match place {
+            Where::Elsewhere => {
+                self.field(ByteReader::varint, |table| format!("table {table}"))?;
+                let key = self.field(ByteReader::bytes, |key| format!("partition key {}", text(key)))?;
+                self.key = Some(Cow::Borrowed(key));
+            }
+            Where::SameTable { end } => {
+                let mut key =
+                    self.key.take().ok_or_else(|| self.reader.error("no operation is before this one"))?;
+                let read = |reader: &mut ByteReader<'a>| {
+                    let start = read_key(reader, &mut key, end)?;
+                    Ok((start, key))
+                };
+                let (_, key) = self.field(read, |(start, key)| {
+                    let shared = match (start, end) {
+                        (0, 0) => String::new(),
+                        _ => format!(", {start} bytes at its start and {end} at its end as before"),
+                    };
+                    format!("partition key {}{shared}", text(key))
+                })?;
+                self.key = Some(key);
+            }
+            Where::SamePartition if self.key.is_none() => {
+                return Err(self.reader.error("no operation is before this one"));
+            }
+            Where::SamePartition => {}
         }
-        if head & SAME_KEY == 0 {
-            self.field(ByteReader::bytes, |key| format!("partition key {}", text(key)))?;
-        }
-        match head & !(SAME_TABLE | SAME_KEY) {
+        match kind {
             ROW | STATIC => {
                 let length = self.field(ByteReader::varint, |length| format!("row of {length} bytes"))?;
                 let length = usize::try_from(length).unwrap_or(usize::MAX);
                 let start = self.reader.offset();
                 // The row is read from its own bytes alone, so that a wrong length inside cannot run into the next one.
                 let row = self.reader.take(length)?;
-                let mut inner = Walk { reader: ByteReader::with_base(row, start), list: Vec::new() };
+                let mut inner = Walk::new(row, start);
                 let walked = inner.row(stamp);
                 self.list.append(&mut inner.list);
                 walked
             }
             PARTITION => self.deletion(stamp, "partition"),
-            RANGE => {
+            _ => {
                 self.field(ByteReader::bytes, |bound| format!("from {}", hex(bound)))?;
                 self.field(ByteReader::bytes, |bound| format!("to {}", hex(bound)))?;
                 self.deletion(stamp, "range")
             }
-            kind => Err(self.reader.error(&format!("unknown kind {kind} of an operation"))),
         }
     }
 
@@ -292,6 +327,8 @@ mod tests {
         encoder.row(TableId(3), b"key", false, &row);
         encoder.row(TableId(3), b"key", true, &Row::new(Clustering::EMPTY));
         encoder.delete_partition(TableId(3), b"\x01\x02", None);
+        encoder.delete_partition(TableId(3), b"hive-41-east", None);
+        encoder.delete_partition(TableId(3), b"hive-42-east", None);
         encoder.delete_range(TableId(4), b"k", &Bound::bottom(), &Bound::top(), None);
         encoder.bytes().to_vec()
     }
@@ -317,6 +354,8 @@ mod tests {
             "collection: column 4",
             "operation: static row, same table, same partition",
             "partition key 0x0102",
+            "partition key 'hive-41-east'",
+            "partition key 'hive-42-east', 6 bytes at its start and 5 at its end as before",
             "partition deleted up to 7000000 us, in second 7",
             "operation: delete range",
         ] {

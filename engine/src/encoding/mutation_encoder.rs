@@ -13,10 +13,11 @@
 
 use crate::encoding::bytes::put_bytes;
 use crate::encoding::mutation::{
-    HEADER, OpBody, PARTITION, RANGE, ROW, SAME_KEY, SAME_TABLE, STATIC, VERSION, read_body,
+    HEADER, KEY_END, OpBody, PARTITION, RANGE, ROW, SAME_KEY, SAME_TABLE, STATIC, VERSION, read_body,
 };
 use crate::encoding::row::{EncodedRow, Place, RowEncoder, RowHead, Stamp, encode_row, put_deletion};
 use crate::encoding::row_times::{OpenTimes, RowTimes};
+use crate::encoding::shared_key::{Shared, put_key};
 use crate::encoding::varint::put_varint;
 use crate::error::Result;
 use crate::model::clustering::Bound;
@@ -51,6 +52,7 @@ enum Known {
 struct Key {
     /// Place in the list of tables.
     table: usize,
+    /// Where it stands, whole, among the bytes of keys: the batch has only what differs from the one before.
     bytes: Range<usize>,
 }
 
@@ -205,17 +207,21 @@ impl BatchEncoder {
     #[inline]
     fn begin(&mut self, table: TableId, key: &[u8], kind: u8) {
         let last = self.keys.last().filter(|last| self.tables[last.table] == table);
-        let same_key = last.is_some_and(|last| self.key_bytes[last.bytes.clone()] == *key);
-        let same_table = last.map(|last| last.table);
-        let mut head = kind;
-        head |= if same_table.is_some() { SAME_TABLE } else { 0 };
-        head |= if same_key { SAME_KEY } else { 0 };
-        self.bytes.push(head);
-        if same_key {
-            return;
-        }
-        let table = same_table.unwrap_or_else(|| self.name_table(table));
-        put_bytes(&mut self.bytes, key);
+        let table = match last.map(|last| (last.table, Shared::of(&self.key_bytes[last.bytes.clone()], key)))
+        {
+            Some((_, Shared::All)) => return self.bytes.push(kind | SAME_TABLE | SAME_KEY),
+            Some((table, Shared::Ends { start, end })) => {
+                self.bytes.push(kind | SAME_TABLE | end << KEY_END);
+                put_key(&mut self.bytes, key, start, end);
+                table
+            }
+            None => {
+                self.bytes.push(kind);
+                let table = self.name_table(table);
+                put_bytes(&mut self.bytes, key);
+                table
+            }
+        };
         let start = self.key_bytes.len();
         self.key_bytes.extend_from_slice(key);
         self.keys.push(Key { table, bytes: start..start + key.len() });

@@ -3,7 +3,7 @@
 use super::*;
 use crate::encoding::mutation::BatchReader;
 use crate::encoding::plain::is_plain;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::model::bytes::Bytes;
 use crate::model::cell::ColumnId;
 use crate::model::clustering::Clustering;
@@ -27,6 +27,9 @@ fn example() -> BatchEncoder {
     batch.delete_range(TableId(2), b"c", &Bound::bottom(), &Bound::top(), None);
     batch.delete_range(TableId(2), b"c", &Bound::top(), &Bound::bottom(), None);
     batch.row(TableId(2), b"c", true, &Row::new(Clustering::EMPTY));
+    for key in [&b"hive-9/east"[..], b"hive-10/east", b"hive-11/east"] {
+        batch.delete_partition(TableId(2), key, None);
+    }
     batch
 }
 
@@ -35,16 +38,20 @@ fn operations_come_back_with_their_table_key_and_times() {
     let mut batch = example();
     batch.set_stamp(STAMP);
     let ops: Vec<_> = BatchReader::new(batch.bytes()).unwrap().map(Result::unwrap).collect();
-    let places: Vec<_> = ops.iter().map(|op| (op.table.0, op.key)).collect();
+    let places: Vec<_> = ops.iter().map(|op| (op.table.0, &op.key[..])).collect();
     let (a, b, c) = (&b"a"[..], &b"b"[..], &b"c"[..]);
-    assert_eq!(places, [(1, a), (1, a), (1, b), (2, b), (2, c), (2, c), (2, c), (2, c)]);
+    assert_eq!(places[..8], [(1, a), (1, a), (1, b), (2, b), (2, c), (2, c), (2, c), (2, c)]);
+    assert_eq!(places[8..], [(2, &b"hive-9/east"[..]), (2, b"hive-10/east"), (2, b"hive-11/east")]);
+    let same: Vec<_> = ops.iter().map(|op| op.same_partition).collect();
+    let expected = [false, true, false, false, false, true, true, true, false, false, false];
+    assert_eq!(same, expected);
     assert!(matches!(&ops[0].body, OpBody::Row(row)
         if row.decode(STAMP).unwrap().liveness.unwrap().timestamp == STAMP.timestamp));
     assert!(matches!(ops[4].body, OpBody::Partition(d) if d == Deletion::new(STAMP.timestamp, STAMP.now)));
     assert!(matches!(ops[5].body, OpBody::Partition(d) if d == Deletion::new(-3, 1)));
     assert!(matches!(&ops[6].body, OpBody::Range(r) if r.deletion.timestamp == STAMP.timestamp));
     assert!(matches!(ops[7].body, OpBody::Static(_)));
-    assert_eq!((batch.len(), ops.len()), (8, 8), "an empty range adds nothing");
+    assert_eq!((batch.len(), ops.len()), (11, 11), "an empty range adds nothing");
     assert_eq!(batch.tables(), [TableId(1), TableId(2)]);
 }
 
@@ -52,14 +59,65 @@ fn operations_come_back_with_their_table_key_and_times() {
 fn what_is_not_wanted_is_passed_over() {
     let batch = example();
     let all: Vec<_> = BatchReader::new(batch.bytes()).unwrap().map(Result::unwrap).collect();
-    for (table, key) in [(1, b"a"), (1, b"b"), (2, b"b"), (2, b"c"), (3, b"a")] {
+    let wanted =
+        [(1, &b"a"[..]), (1, b"b"), (2, b"b"), (2, b"c"), (3, b"a"), (2, b"hive-11/east"), (2, b"hive")];
+    for (table, key) in wanted {
         let mut reader = BatchReader::new(batch.bytes()).unwrap();
-        let mut found = Vec::new();
-        while let Some(op) = reader.next_wanted(|of, on| of == TableId(table) && on == key) {
+        let (mut found, mut asked) = (Vec::new(), 0);
+        let mut is_wanted = |of, on: &[u8]| {
+            asked += 1;
+            of == TableId(table) && on == key
+        };
+        while let Some(op) = reader.next_wanted(&mut is_wanted) {
             found.push(format!("{:?}", op.unwrap()));
         }
         let wanted = all.iter().filter(|op| op.table == TableId(table) && op.key == key);
         assert_eq!(found, wanted.map(|op| format!("{op:?}")).collect::<Vec<_>>());
+        assert_eq!(asked, 7, "once for operations in a row on one partition");
+    }
+}
+
+#[test]
+fn keys_are_stored_by_what_differs_from_the_one_before() {
+    let mut batch = BatchEncoder::default();
+    let mut at = batch.size_bytes();
+    let mut added = |table, key: &[u8]| {
+        batch.delete_partition(TableId(table), key, None);
+        let bytes = batch.bytes()[at..].to_vec();
+        at += bytes.len();
+        bytes
+    };
+    // The last byte is the deletion's.
+    assert_eq!(added(7, b"s1x"), b"\x02\x07\x03s1x\x00");
+    assert_eq!(added(7, b"s2x"), b"\x16\x01\x012\x00");
+    assert_eq!(added(7, b"s2x"), b"\x0e\x00");
+    assert_eq!(added(7, b"s23x"), b"\x16\x02\x013\x00");
+    assert_eq!(added(7, b"other"), b"\x06\x00\x05other\x00");
+    assert_eq!(added(8, b"others"), b"\x02\x08\x06others\x00", "of another table: whole");
+    assert_eq!(added(7, b"others"), b"\x02\x07\x06others\x00", "the key before is another table's");
+}
+
+#[test]
+fn heads_that_no_writer_makes_are_refused() {
+    let first = b"\x02\x07\x03s1x\x00";
+    let read = |operations: &[&[u8]]| {
+        let bytes = [BatchEncoder::default().bytes(), &operations.concat()].concat();
+        let read: Result<Vec<_>> = BatchReader::new(&bytes).unwrap().map(|op| op.map(drop)).collect();
+        read.map_err(|error| error.kind())
+    };
+    assert!(read(&[first, b"\x36\x00\x00\x00"]).is_ok(), "all of it from the end of the key before");
+    for second in [
+        &b"\x46\x00\x01x\x00"[..], // more bytes at the end than the key before has
+        b"\x26\x02\x01x\x00",      // more at both ends together
+        b"\x06\x04\x01x\x00",      // more at the start
+        b"\x1e\x00",               // the same key, but for an end
+        b"\x12\x07\x03s1x\x00",    // another table's key, but for an end
+        b"\x0a\x07\x00",           // another table's key, the same
+    ] {
+        assert_eq!(read(&[first, second]).unwrap_err(), ErrorKind::Corrupt, "{second:?}");
+    }
+    for alone in [&b"\x06\x00\x01x\x00"[..], b"\x0e\x00"] {
+        assert_eq!(read(&[alone]).unwrap_err(), ErrorKind::Corrupt, "{alone:?}");
     }
 }
 
@@ -122,10 +180,14 @@ fn statements() -> impl Strategy<Value = Statement> {
     });
     let cells = prop::collection::vec(prop::option::of(0..140usize), 0..4);
     let rare = || prop::bool::weighted(0.2);
-    ((1..4u32, 0..3u8), rare(), head, rare(), cells, rare()).prop_map(
+    ((1..3u32, 0..5u8), rare(), head, rare(), cells, rare()).prop_map(
         |(place, is_static, head, raw, cells, fails)| Statement { place, is_static, head, raw, cells, fails },
     )
 }
+
+/// Partition keys that are alike in several ways, of different lengths.
+const KEYS: [&[u8]; 5] =
+    [b"", b"sensor-0041/2026-06-12", b"sensor-0042/2026-06-12", b"sensor-42/2026-06-12", b"s"];
 
 proptest! {
     #[test]
@@ -145,7 +207,7 @@ proptest! {
             });
             prop_assert_eq!(written.is_err(), *fails);
             if head.deletion.is_some() && !fails {
-                batch.delete_partition(TableId(*table), &[*key], head.deletion);
+                batch.delete_partition(TableId(*table), KEYS[usize::from(*key)], head.deletion);
             }
         }
         let stamp = batch.set_stamp(Stamp { timestamp: stamp, now: stamp });
@@ -154,7 +216,7 @@ proptest! {
         let mut times = vec![RowTimes::NONE; batch.tables().len()];
         for (read, mark) in read.iter().zip(batch.marks()) {
             let (table, key) = batch.marked_key(mark);
-            prop_assert_eq!((read.table, read.key), (batch.tables()[table], key));
+            prop_assert_eq!((read.table, &read.key[..]), (batch.tables()[table], key));
             match (&read.body, batch.marked_row(mark)) {
                 (OpBody::Row(read), Some((row, plain))) => {
                     prop_assert_eq!((read.bytes, read.clustering), (row.bytes, row.clustering));

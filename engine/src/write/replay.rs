@@ -209,31 +209,25 @@ impl Share {
     ) -> Result<()> {
         let mut reader = BatchReader::new(record.payload)?;
         let stamp = reader.stamp();
-        let (mut last_key, mut is_mine): (&[u8], bool) = (&[], self.has(&[]));
-        let (mut token_key, mut token): (&[u8], Token) = (&[], Token::of(&[]));
+        let mut token = Token::MIN;
         loop {
             let op = reader.next_wanted(|table, key| {
                 if current.as_ref().is_none_or(|current| current.id != table) {
                     let target = self.targets.get(&table);
                     *current = target.map(|target| Current { id: table, target, writer: None });
                 }
-                if current.as_ref().is_none_or(|current| current.target.flushed >= record.position) {
-                    return false;
-                }
-                if !std::ptr::eq(last_key, key) {
-                    (last_key, is_mine) = (key, self.has(key));
-                }
-                is_mine
+                current.as_ref().is_some_and(|current| current.target.flushed < record.position)
+                    && self.has(key)
             });
             let (Some(op), Some(current)) = (op.transpose()?, current.as_mut()) else { return Ok(()) };
             let writer = match &mut current.writer {
                 Some(writer) => writer,
                 none => none.insert(self.memtable(commit, current.target).writer()),
             };
-            if !std::ptr::eq(token_key, op.key) {
-                (token_key, token) = (op.key, Token::of(op.key));
+            if !op.same_partition {
+                token = Token::of(&op.key);
             }
-            writer.apply(seq, stamp, op.key, token, &op.body)?;
+            writer.apply(seq, stamp, &op.key, token, &op.body)?;
         }
     }
 
