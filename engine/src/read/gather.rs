@@ -1,6 +1,7 @@
 //! Which memtables and files can have anything to say about a partition.
 //!
-//! A file is asked in the order of cost: range of keys, range of clusterings, filter, index. What is left is checked
+//! A file is asked in the order of cost: range of keys, range of clusterings, filter, index; the index only when it is the turn of the file's
+//! rows ([`file`](crate::read::file)), if nothing else is asked of it. What is left is checked
 //! against the partition's deletion, and against expiry. Every answer can be recorded for [`Explain`].
 //!
 //! # Expired files
@@ -18,6 +19,7 @@ use crate::model::token::hash128;
 use crate::read::explain::{Explain, RuledOut, SourceName};
 use crate::sstable::meta::FileMeta;
 use crate::sstable::partition::SsPartition;
+use crate::sstable::reader::SsTable;
 use crate::view::TableView;
 use std::sync::Arc;
 
@@ -32,12 +34,14 @@ pub(crate) struct Gathered {
     pub(crate) memory: Vec<Arc<MemPartition>>,
     /// Files that have it.
     pub(crate) files: Vec<SsPartition>,
+    /// Files that may have rows of it, and nothing else that was asked for.
+    pub(crate) waiting: Vec<Arc<SsTable>>,
 }
 
 impl Gathered {
     /// Nothing to read.
     pub(crate) fn is_empty(&self) -> bool {
-        self.memory.is_empty() && self.files.is_empty()
+        self.memory.is_empty() && self.files.is_empty() && self.waiting.is_empty()
     }
 }
 
@@ -52,6 +56,8 @@ pub(crate) struct Gather<'a> {
     pub(crate) ranges: &'a [ClusteringRange],
     /// The static row is asked for too.
     pub(crate) statics: bool,
+    /// Files may be left [waiting](Gathered::waiting): whether they have the partition is looked up when it is their rows' turn.
+    pub(crate) late: bool,
 }
 
 impl Gather<'_> {
@@ -83,12 +89,15 @@ impl Gather<'_> {
         for file in &self.view.files {
             let ruled_out = match self.rule_out(file.meta(), key) {
                 None if !file.may_contain_hashed(key, hash)? => Some(RuledOut::Filter),
+                None if self.may_wait(file.meta()) => {
+                    oldest_live = oldest_live.min(self.oldest_live(file.meta()));
+                    found.waiting.push(Arc::clone(file));
+                    None
+                }
                 None => match file.partition(key)? {
                     Some(partition) => {
                         found.deletion = merge_deletion(found.deletion, partition.deletion());
-                        if !self.is_dead(file.meta()) {
-                            oldest_live = oldest_live.min(file.meta().min_timestamp);
-                        }
+                        oldest_live = oldest_live.min(self.oldest_live(file.meta()));
                         found.files.push(partition);
                         None
                     }
@@ -101,8 +110,7 @@ impl Gather<'_> {
             }
         }
         let deletion = found.deletion;
-        found.files.retain(|partition| {
-            let meta = partition.table().meta();
+        let mut keep = |meta: &FileMeta| {
             let ruled_out = if deletion.is_some_and(|deletion| deletion.timestamp >= meta.max_timestamp) {
                 Some(RuledOut::Deleted)
             } else {
@@ -110,7 +118,9 @@ impl Gather<'_> {
             };
             note(SourceName::File(meta.id), ruled_out);
             ruled_out.is_none()
-        });
+        };
+        found.files.retain(|partition| keep(partition.table().meta()));
+        found.waiting.retain(|file| keep(file.meta()));
         if self.statics {
             self.read_statics(&mut found)?;
         }
@@ -127,6 +137,18 @@ impl Gather<'_> {
                 self.ranges.iter().any(|range| own.start < range.end && range.start < own.end)
             });
         (!concerns).then_some(RuledOut::Clustering)
+    }
+
+    /// Whether only its rows can be asked for, and its range of clusterings tells where they begin.
+    fn may_wait(&self, meta: &FileMeta) -> bool {
+        let has_more =
+            meta.has_partition_deletion || meta.has_range_deletion || (self.statics && meta.has_static);
+        self.late && !has_more && meta.clustering.is_some()
+    }
+
+    /// The oldest time of what a file has that is not dead.
+    fn oldest_live(&self, meta: &FileMeta) -> i64 {
+        if self.is_dead(meta) { i64::MAX } else { meta.min_timestamp }
     }
 
     /// Everything in the file has expired or deletes.

@@ -4,7 +4,8 @@
 //! snapshot   a view of the table and a pinned sequence number
 //! query      ranges, direction, columns, limits, page
 //! gather     which memtables and files can have anything of the partition     (explain: and why not)
-//! source     their rows, a piece at a time
+//! file       a file's rows, looked up and read when it is their turn
+//! source     rows of files and memtables, a piece at a time
 //! slice      pieces that stand alone are handed out as columns (lanes), overlapping ones put in order (weave) or merged (merge)
 //! resolve    what of a merged row is seen at this second
 //! batch      up to 1024 rows as columns; Row is a handle on one (column, builder, column_builder, get)
@@ -35,6 +36,7 @@ pub(crate) mod slice;
 pub mod explain;
 pub mod snapshot;
 pub(crate) mod gather;
+pub(crate) mod file;
 pub(crate) mod partition;
 pub(crate) mod scan;
 pub mod reader;

@@ -1,23 +1,21 @@
 //! One partition as a reader works through it: range after range, each a slice over all sources.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memtable::partition::MemPartition;
 use crate::memtable::plain_rows::PlainRows;
 use crate::model::clustering::{Bound, ClusteringRange};
 use crate::model::fragment::Fragment;
 use crate::model::key::DecoratedKey;
-use crate::model::life::Deletion;
 use crate::read::aggregate::{ZoneRuns, Zones};
 use crate::read::batch::Batch;
 use crate::read::builder::PartitionHead;
+use crate::read::file::FileReader;
 use crate::read::gather::Gathered;
 use crate::read::lanes::LaneMap;
 use crate::read::query::Projection;
 use crate::read::resolve::Resolver;
 use crate::read::slice::Slice;
-use crate::read::source::{ItemReader, Run, RunReader, Source};
-use crate::sstable::cursor::SsCursor;
-use crate::sstable::index::BlockEntry;
+use crate::read::source::{ItemReader, RunReader, Source};
 use crate::sstable::layout::BlockSchema;
 use crate::sstable::partition::SsPartition;
 use std::collections::VecDeque;
@@ -42,85 +40,6 @@ impl ItemReader for MemoryReader {
 
     fn read_plain(&self, range: &ClusteringRange, reverse: bool, max: usize) -> Option<(PlainRows, bool)> {
         self.partition.read_plain(range, reverse, self.seq, max)
-    }
-}
-
-/// A file's partition that is looked up and read only when it is its turn: the newest rows of a series are all in one file, and no
-/// other is asked for a block.
-enum LazyCursor {
-    Waiting(SsPartition, ClusteringRange, bool),
-    Open(Box<SsCursor>),
-}
-
-impl LazyCursor {
-    fn cursor(&mut self) -> Result<&mut SsCursor> {
-        if let Self::Waiting(partition, range, reverse) = self {
-            *self = Self::Open(Box::new(partition.cursor(range, *reverse)?));
-        }
-        match self {
-            Self::Open(cursor) => Ok(cursor),
-            Self::Waiting(..) => Err(Error::invalid("a file was not opened")),
-        }
-    }
-}
-
-impl RunReader for LazyCursor {
-    fn next_run(&mut self) -> Result<Option<Run>> {
-        RunReader::next_run(self.cursor()?)
-    }
-
-    fn deletion_without_items(&mut self) -> Result<Option<Deletion>> {
-        self.cursor()?.deletion_without_items()
-    }
-
-    fn floor(&mut self) -> Result<Option<Bound>> {
-        if let Self::Waiting(partition, range, reverse) = self {
-            let meta = partition.table().meta();
-            let own = match reverse {
-                false => floor_of(partition.start(), partition.key(), false),
-                true => None,
-            };
-            let of_file = || match (&meta.clustering, meta.has_range_deletion) {
-                (Some(all), false) => Some(if *reverse { all.end.clone() } else { all.start.clone() }),
-                _ => None,
-            };
-            let within = |floor: &Bound| if *reverse { *floor <= range.end } else { *floor >= range.start };
-            if let Some(floor) = own.or_else(of_file).filter(within) {
-                return Ok(Some(floor));
-            }
-        }
-        self.cursor()?.floor()
-    }
-}
-
-/// Where the first item of partition `key` in a block stands at the earliest, or the last one at the latest, if the index tells and no range
-/// deletion of it reaches beyond.
-fn floor_of(entry: &BlockEntry, key: &DecoratedKey, reverse: bool) -> Option<Bound> {
-    let (edge, place) = match reverse {
-        false => (&entry.first, &entry.summary.first),
-        true => (&entry.last, &entry.summary.last),
-    };
-    (edge == key && !entry.open && entry.zone().range_tombstones == 0).then(|| place.clone())
-}
-
-impl RunReader for SsCursor {
-    fn next_run(&mut self) -> Result<Option<Run>> {
-        Ok(SsCursor::next_run(self)?.map(|run| {
-            let partition = run.block.partition_of(run.items.start);
-            Run { block: run.block, partition, items: run.items }
-        }))
-    }
-
-    fn floor(&mut self) -> Result<Option<Bound>> {
-        let (key, reverse) = (self.key().clone(), self.is_reverse());
-        Ok(self.peek_block()?.and_then(|(entry, _)| floor_of(entry, &key, reverse)))
-    }
-
-    fn deletion_without_items(&mut self) -> Result<Option<Deletion>> {
-        Ok(match SsCursor::next(self)? {
-            Some(Fragment::Bound(edge)) => edge.deletion,
-            _ => None,
-        })
     }
 }
 
@@ -226,12 +145,13 @@ impl OpenPartition {
             let Some(range) = self.ranges.pop_front().filter(|_| !self.gathered.is_empty()) else {
                 return Ok(None);
             };
-            let mut sources = Vec::with_capacity(self.gathered.memory.len() + self.gathered.files.len());
-            for partition in &self.gathered.memory {
+            let Gathered { memory, files, waiting, .. } = &self.gathered;
+            let mut sources = Vec::with_capacity(memory.len() + files.len() + waiting.len());
+            for partition in memory {
                 let reader = Box::new(MemoryReader { partition: partition.clone(), seq: self.seq });
                 sources.push(Source::memory(reader, range.clone(), self.reverse, want as u64));
             }
-            for file in &self.gathered.files {
+            for file in files {
                 let lanes = maps.of(&self.head.columns, file.table().layout()?);
                 let reader: Box<dyn RunReader + Send> = match &self.zones {
                     Some(zones) if self.gathered.deletion.is_none() => {
@@ -239,8 +159,13 @@ impl OpenPartition {
                         let others = self.extents(file, &range)?;
                         Box::new(ZoneRuns::new(cursor, zones.clone(), lanes.clone(), others, self.head.now))
                     }
-                    _ => Box::new(LazyCursor::Waiting(file.clone(), range.clone(), self.reverse)),
+                    _ => Box::new(FileReader::new(file.clone(), &range, self.reverse)),
                 };
+                sources.push(Source::file(reader, lanes, self.reverse));
+            }
+            for table in waiting {
+                let lanes = maps.of(&self.head.columns, table.layout()?);
+                let reader = Box::new(FileReader::unasked(table, &self.head.key, &range, self.reverse));
                 sources.push(Source::file(reader, lanes, self.reverse));
             }
             self.slice = Some(Slice::new(&self.head, sources, self.gathered.deletion, self.reverse));

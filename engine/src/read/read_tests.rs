@@ -19,11 +19,13 @@ use crate::model::types::CqlType;
 use crate::read::aggregate::totals;
 use crate::read::batch::Row;
 use crate::read::explain::RuledOut;
+use crate::read::file::FileReader;
 use crate::read::page::PageState;
 use crate::read::point::read_row;
 use crate::read::query::Projection;
+use crate::read::source::RunReader;
 use crate::read::testing::{Part, any_part, model_rows, translate, translate_bound, translate_part};
-use crate::sstable::cache::BlockCache;
+use crate::sstable::cache::{BlockCache, Looks};
 use crate::sstable::meta::FileId;
 use crate::sstable::reader::SsTable;
 use crate::sstable::writer::{SsTableWriter, WriterOptions};
@@ -326,6 +328,45 @@ fn the_newest_row_is_found_in_memory_or_in_a_file_whichever_has_it() {
             store.flush();
         }
         assert_eq!(values(&store, 1, true, 9).first(), Some(&ck.into()));
+    }
+}
+
+#[test]
+fn a_file_is_not_looked_up_before_it_is_the_turn_of_its_rows() {
+    let mut store = Store::new(schema(Order::Asc));
+    (0..3).for_each(|ck| store.put(1, &live(ck, ck.into(), Liveness::new(5)), false));
+    store.flush();
+    (3..6).for_each(|ck| store.put(1, &live(ck, ck.into(), Liveness::new(5)), false));
+    let looks_for = |limit| {
+        let mut query = Query::new(Projection::of(&store.view.schema, &["v"]).unwrap());
+        (query.reverse, query.limit) = (true, Some(limit));
+        let before = Looks::of_thread();
+        let reader = read_partition(store.snapshot(), key(1), query, 9).unwrap();
+        assert_eq!(reader.rows().map(Result::unwrap).count() as u64, limit);
+        let looks = Looks::of_thread().since(before);
+        (looks.pages_cached + looks.pages_read, looks.blocks_cached + looks.blocks_read)
+    };
+    assert_eq!(looks_for(3), (0, 0), "all of them are in memory");
+    let (pages, blocks) = looks_for(4);
+    assert!(pages > 0 && blocks > 0, "one is in the file");
+}
+
+#[test]
+fn a_file_that_turns_out_not_to_have_the_partition_gives_nothing() {
+    let mut store = Store::new(schema(Order::Asc));
+    [1, 3].iter().for_each(|&pk| store.put(pk, &live(0, 0, Liveness::new(5)), false));
+    store.flush();
+    let (file, all) = (&store.view.files[0], ClusteringRange::all());
+    for (pk, has) in [(1, true), (2, false)] {
+        for reverse in [false, true] {
+            let mut reader = FileReader::unasked(file, &key(pk), &all, reverse);
+            assert!(reader.floor().unwrap().is_some(), "the file's range tells");
+            assert!(reader.ask().unwrap() && !reader.ask().unwrap(), "it is asked once");
+            assert_eq!(reader.floor().unwrap().is_some(), has);
+            assert_eq!(reader.next_run().unwrap().is_some(), has);
+            assert!(reader.next_run().unwrap().is_none());
+            assert_eq!(reader.deletion_without_items().unwrap(), None);
+        }
     }
 }
 

@@ -154,7 +154,9 @@ impl Reader {
         let has_statics = !columns.schema().statics().is_empty();
         let statics = has_statics && (!columns.statics().is_empty() || self.query.is_unrestricted());
         let (now, seq) = (self.resolver.now(), self.snapshot.seq());
-        let gather = Gather { view: self.snapshot.view(), seq, now, ranges: &ranges, statics };
+        // Who wants to know what was looked at wants it of all files, and totals have to know which others there are.
+        let late = self.explain.is_none() && self.zones.is_none();
+        let gather = Gather { view: self.snapshot.view(), seq, now, ranges: &ranges, statics, late };
         let gathered = gather.find(&key, self.explain.as_mut())?;
         if let Some(explain) = &mut self.explain {
             explain.partitions += 1;

@@ -293,9 +293,13 @@ impl Slice {
         }
     }
 
-    /// Reads the source of `pieces[at]`: where its piece really begins, if it has one.
+    /// Reads the source of `pieces[at]`: where its piece really begins, if it has one; or finds that it begins later.
     fn read(&mut self, pieces: &mut Vec<Piece>, at: usize) -> Result<()> {
         let source = &mut self.sources[pieces[at].source];
+        if let Some(floor) = source.better_floor()? {
+            pieces[at].first = Place::Bound(floor);
+            return Ok(());
+        }
         let first = if source.fill()? { source.first()? } else { None };
         match first {
             Some(first) => (pieces[at].first, pieces[at].read) = (first, true),

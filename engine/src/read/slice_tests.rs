@@ -43,6 +43,8 @@ struct FileRuns {
     range: ClusteringRange,
     reverse: bool,
     next: usize,
+    /// Only the range is known, as of a file of which the index was not asked.
+    unasked: bool,
     data: Data,
 }
 
@@ -70,12 +72,14 @@ impl FileRuns {
             blocks.push(Arc::new(DecodedBlock::open(Box::new(bytes), file.clone()).unwrap()));
         }
         let next = if reverse { blocks.len() } else { 0 };
-        Self { blocks, range: range.clone(), reverse, next, data: data.clone() }
+        let unasked = data.ranges.is_empty();
+        Self { blocks, range: range.clone(), reverse, next, unasked, data: data.clone() }
     }
 }
 
 impl RunReader for FileRuns {
     fn next_run(&mut self) -> Result<Option<Run>> {
+        self.unasked = false;
         loop {
             let block = match self.reverse {
                 false => self.blocks.get(self.next),
@@ -99,7 +103,14 @@ impl RunReader for FileRuns {
         Ok(self.data.ranges.iter().filter(covers).map(|r| r.deletion).max())
     }
 
+    fn ask(&mut self) -> Result<bool> {
+        Ok(std::mem::take(&mut self.unasked))
+    }
+
     fn floor(&mut self) -> Result<Option<Bound>> {
+        if self.unasked {
+            return Ok(Some(if self.reverse { self.range.end.clone() } else { self.range.start.clone() }));
+        }
         let block = match self.reverse {
             false => self.blocks.get(self.next),
             true => self.next.checked_sub(1).and_then(|i| self.blocks.get(i)),

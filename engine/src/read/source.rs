@@ -78,6 +78,14 @@ pub(crate) trait RunReader {
     fn floor(&mut self) -> Result<Option<Bound>> {
         Ok(None)
     }
+
+    /// Looks up what [`RunReader::floor`] has gone without, so that it may tell better; `false` if there is nothing to look up.
+    ///
+    /// # Errors
+    /// As [`RunReader::next_run`].
+    fn ask(&mut self) -> Result<bool> {
+        Ok(false)
+    }
 }
 
 /// What gives a memtable's rows and bounds of one partition.
@@ -188,6 +196,20 @@ impl Source {
     pub(crate) fn floor(&mut self) -> Result<Option<Bound>> {
         match &mut self.kind {
             Kind::File { reader, run: None, .. } => reader.floor(),
+            _ => Ok(None),
+        }
+    }
+
+    /// A better floor than the last, for what costs less than [`Source::fill`]; `None` if there is none.
+    pub(crate) fn better_floor(&mut self) -> Result<Option<Bound>> {
+        match &mut self.kind {
+            Kind::File { reader, run: None, .. } => {
+                if reader.ask()? {
+                    reader.floor()
+                } else {
+                    Ok(None)
+                }
+            }
             _ => Ok(None),
         }
     }

@@ -106,6 +106,7 @@ pub fn fragments(snapshot: &Snapshot, key: &DecoratedKey, range: &ClusteringRang
         now: i64::MIN,
         ranges: std::slice::from_ref(range),
         statics: true,
+        late: false,
     };
     let mut found = gather.find(key, None)?;
     let mut sources = Vec::with_capacity(found.memory.len() + found.files.len());
