@@ -163,11 +163,13 @@ pub trait ColumnIndex {
 impl ColumnIndex for usize {
     #[inline]
     fn place(&self, columns: &Projection) -> Result<usize> {
-        match *self < columns.len() {
-            true => Ok(*self),
-            false => Err(Error::not_found(format!("no column {self}: the result has {}", columns.len()))),
-        }
+        if *self < columns.len() { Ok(*self) } else { Err(no_column(*self, columns)) }
     }
+}
+
+#[cold]
+fn no_column(place: usize, columns: &Projection) -> Error {
+    Error::not_found(format!("no column {place}: the result has {}", columns.len()))
 }
 
 impl ColumnIndex for &str {
@@ -245,7 +247,7 @@ impl<'a> RowRef<'a> {
     ///
     /// # Errors
     /// As [`Row::get`].
-    #[inline]
+    #[inline(always)] // a call costs more than the value, and what its neighbours look at need not be looked at again
     pub fn get<T: FromCell<'a>>(self, column: impl ColumnIndex) -> Result<T> {
         let place = column.place(&self.batch.columns)?;
         if self.index < self.batch.rows
