@@ -305,11 +305,9 @@ fn streams_out_of_order_are_refused_and_leave_no_file() {
     let mut keys = [key(1), key(2)];
     keys.sort();
     let row = |c1| {
-        Fragment::Row(crate::model::row::Row {
-            liveness: Some(crate::model::life::Liveness::new(1)),
-            ..crate::model::row::Row::new(crate::model::clustering::Clustering::new(
-                sample::prefix(c1, Some(1)).into(),
-            ))
+        Fragment::Row(Row {
+            liveness: Some(Liveness::new(1)),
+            ..Row::new(Clustering::new(sample::prefix(c1, Some(1)).into()))
         })
     };
     let part = |n: usize| Fragment::Partition { key: keys[n].clone(), deletion: None };
@@ -323,7 +321,7 @@ fn streams_out_of_order_are_refused_and_leave_no_file() {
         vec![part(0), row(2), row(1)],
         vec![part(0), row(2), row(2)],
         vec![part(0), row(2), bound(2, open)],
-        vec![part(0), row(2), Fragment::Static(crate::model::row::Row::default())],
+        vec![part(0), row(2), Fragment::Static(Row::default())],
         vec![part(0), bound(2, open), part(1)],
     ] {
         let options = WriterOptions::of(&schema, FileId(1), 0);
