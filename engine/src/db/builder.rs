@@ -69,7 +69,7 @@ impl Builder {
     }
 
     /// Whether flush, compaction, syncs and expiry run on threads of the store (default) or only inside calls: flushes
-    /// in the write that fills a memtable, everything else in [`Db::tick`].
+    /// in the write that fills a memtable, everything else in [`Db::tick`](crate::Db::tick).
     #[must_use]
     pub fn background(self, background: bool) -> Self {
         Self { background, ..self }
