@@ -299,28 +299,6 @@ fn a_dropped_table_is_read_to_the_end_by_who_has_begun() {
 }
 
 #[test]
-fn a_flush_of_a_table_that_is_dropped_meanwhile_is_no_error() {
-    let dir = Dir::new("drop-flush");
-    let db = dir.open(PERIODIC);
-    let stop = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !stop.load(Ordering::Relaxed) {
-                db.flush().unwrap();
-            }
-        });
-        let begin = Instant::now();
-        while begin.elapsed() < patience() {
-            let table = db.create_table(t()).unwrap();
-            table.insert(&row![1, 1, 1]).unwrap();
-            db.drop_table("t").unwrap();
-        }
-        stop.store(true, Ordering::Relaxed);
-    });
-    db.close().unwrap();
-}
-
-#[test]
 fn closing_under_writes_gives_closed_and_loses_nothing_acknowledged() {
     let dir = Dir::new("close");
     for round in 0..4u64 {

@@ -212,6 +212,16 @@ fn seen(batch: &Batch, i: usize, names: &[&str]) -> Vec<Option<Vec<u8>>> {
     names.iter().map(|name| batch.wire(place(name), i).unwrap().map(|wire| wire.to_vec())).collect()
 }
 
+/// The batches hold what the rows of `model` do, and end with the last of them.
+fn assert_same(batches: &[Arc<Batch>], model: &[Row], names: &[&str], desc: bool) {
+    let got: Vec<_> = batches.iter().flat_map(|b| (0..b.len()).map(|i| seen(b, i, names))).collect();
+    let wanted: Vec<_> = model.iter().map(|row| expected(row, names, desc)).collect();
+    assert_eq!(got, wanted);
+    if let (Some(batch), Some(row)) = (batches.last(), model.last()) {
+        assert_eq!(batch.last().unwrap(), row.clustering);
+    }
+}
+
 fn expected(row: &Row, names: &[&str], desc: bool) -> Vec<Option<Vec<u8>>> {
     let value = |name: &&str| match *name {
         "pk" => Some(7i32.to_be_bytes().to_vec()),
@@ -265,13 +275,8 @@ proptest! {
         if reverse {
             model.reverse();
         }
-        let got: Vec<_> = batches.iter().flat_map(|b| (0..b.len()).map(|i| seen(b, i, names))).collect();
-        let wanted: Vec<_> = model.iter().map(|row| expected(row, names, desc)).collect();
-        prop_assert_eq!(got, wanted);
+        assert_same(&batches, &model, names, desc);
         prop_assert_eq!(resolver.counts.live_rows, model.len() as u64);
-        if let (Some(batch), Some(row)) = (batches.last(), model.last()) {
-            prop_assert_eq!(batch.last().unwrap(), row.clustering.clone());
-        }
         if lives {
             let v = batches.first().map(|b| b.columns().position("v").unwrap());
             let got: Vec<_> = batches.iter().flat_map(|b| b.rows().map(|row| row.batch().column(v.unwrap()).unwrap().life(row.index()))).collect();
@@ -324,14 +329,9 @@ proptest! {
         if reverse {
             model.reverse();
         }
-        let got: Vec<_> = batches.iter().flat_map(|b| (0..b.len()).map(|i| seen(b, i, names))).collect();
-        let wanted: Vec<_> = model.iter().map(|row| expected(row, names, desc)).collect();
-        prop_assert_eq!(got, wanted);
+        assert_same(&batches, &model, names, desc);
         prop_assert_eq!(resolver.counts.live_rows, model.len() as u64);
         prop_assert_eq!(resolver.counts.live_cells, model.iter().map(|row| row.cells.len() as u64).sum::<u64>());
-        if let (Some(batch), Some(row)) = (batches.last(), model.last()) {
-            prop_assert_eq!(batch.last().unwrap(), row.clustering.clone());
-        }
         if lives {
             let got: Vec<_> = batches.iter().flat_map(|b| b.rows().map(|row| row.batch().column(3).unwrap().life(row.index()))).collect();
             let wanted: Vec<_> = model.iter().map(|row| row.cell(ColumnId(3)).map(Cell::life)).collect();
